@@ -7,7 +7,7 @@ import pytest
 import sacrebleu
 
 from translate.errors import UserError
-from translate.evaluation.comparison import compare, most_different, sentence_chrf, wins
+from translate.evaluation.comparison import by_length, compare, most_different, sentence_chrf, wins
 
 WORDS = [*"abcdefghijklm", "house", "old", "small", "town"]
 
@@ -97,6 +97,20 @@ def test_the_widest_spread_comes_first() -> None:
     assert most_different(SCORES, 2) == [2, 3]
     assert most_different(SCORES, 0) == []
     assert most_different([[1.0, 2.0], [1.0, 2.0]], 3) == []
+
+
+def test_bleu_by_length_is_that_of_the_sentences_of_each_length() -> None:
+    lengths = [len(line.split()) for line in REFERENCES]
+    parts = by_length({"good": GOOD, "bad": BAD}, [REFERENCES], lengths)
+    assert [part["shortest"] for part in parts] == [5, *(part["longest"] + 1 for part in parts[:-1])]
+    assert (sum(part["sentences"] for part in parts), parts[-1]["longest"], len(parts)) == (67, 11, 4)
+    for part in parts:
+        rows = [i for i, length in enumerate(lengths) if part["shortest"] <= length <= part["longest"]]
+        correct = [REFERENCES[i] for i in rows]
+        assert part["sentences"] == len(rows) > 5
+        expected = sacrebleu.corpus_bleu([BAD[i] for i in rows], [correct]).score
+        assert part["bleu"]["bad"] == pytest.approx(expected)
+    assert by_length({"good": GOOD}, [REFERENCES], [1] * 67) == []  # a language without spaces
 
 
 def test_wins_count_every_sentence() -> None:

@@ -71,7 +71,8 @@ def compare(
 
     Each system is compared with the first by BLEU and chrF: paired bootstrap resampling and approximate
     randomisation, both of sacrebleu. p is the probability of a difference as large as this one if both
-    systems were equally good. Then come the sentences that differ most, by their chrF.
+    systems were equally good. Then come BLEU by the length of the sentences, and those that differ most, by
+    their chrF.
     """
     given = _read_systems(systems)
     if len(given) < 2:
@@ -87,8 +88,8 @@ def _record(
     given: "list[System]", test: EvaluationSet, comparing: ComparisonOptions, machine: TranslationMachine
 ) -> dict[str, Any]:
     """The scores, tests and sentences as a value that JSON can hold."""
+    from translate.evaluation.comparison import by_length, most_different, sentence_chrf, wins
     from translate.evaluation.comparison import compare as compared
-    from translate.evaluation.comparison import most_different, sentence_chrf, wins
 
     texts, language = _translations(given, test, comparing, machine)
     scores, signatures = compared(
@@ -115,6 +116,9 @@ def _record(
         "baseline": baseline,
         "systems": systems,
         "signatures": signatures,
+        "lengths": by_length(
+            texts, test.references, [len(line.split()) for line in test.source], target_language=language
+        ),
         "differences": [
             {
                 "line": index + 1,
@@ -214,6 +218,18 @@ def _lines(record: dict[str, Any]) -> list[str]:
         lines.append(
             f"{_label(system['name'])} against {baseline}, sentences by chrF: "
             f"{better:,} better, {worse:,} worse, {equal:,} equal"
+        )
+    if parts := record["lengths"]:
+        words = [f"{part['shortest']:,} to {part['longest']:,}" for part in parts]
+        lines += ["", "BLEU by the words of the source, in brackets the number of sentences"]
+        lines += aligned(
+            [
+                ["", *(f"{span} ({part['sentences']:,})" for span, part in zip(words, parts, strict=True))],
+                *(
+                    [_label(name), *(f"{part['bleu'][name]:.2f}" for part in parts)]
+                    for name in parts[0]["bleu"]
+                ),
+            ]
         )
     lines.append("")
     for metric, signatures in record["signatures"].items():

@@ -9,11 +9,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from translate.errors import UserError
-from translate.evaluation.scores import check_numbers, metrics_of
+from translate.evaluation.scores import bleu_metric, check_numbers, metrics_of
 
 SAMPLES, TRIALS = 1000, 10_000  # sacrebleu's own numbers
 TESTS = {"bootstrap": "bs", "randomisation": "ar"}  # our name -> sacrebleu's
 MAX_BYTES = 4 << 30
+PARTS = 4  # ranges of lengths
 # Bytes of sacrebleu's arrays for one sentence of a resample: 18 counts of chrF and an index; of a trial: a
 # choice, its opposite, and one of them as integers.
 _BYTES = {"bootstrap": 80, "randomisation": 10}
@@ -121,6 +122,39 @@ def sentence_chrf(hypotheses: Sequence[str], references: Sequence[Sequence[str]]
     metric = CHRF()
     together = zip(hypotheses, zip(*references, strict=True), strict=True)
     return [float(metric.sentence_score(text, list(correct)).score) for text, correct in together]
+
+
+def by_length(
+    systems: Mapping[str, Sequence[str]],
+    references: Sequence[Sequence[str]],
+    lengths: Sequence[int],
+    target_language: str = "",
+) -> list[dict[str, Any]]:
+    """BLEU of the shorter and of the longer sentences, as in Bahdanau et al. 2015, figure 2.
+
+    Args:
+        systems: name -> one translation of each sentence.
+        references: lists of one correct translation of each sentence.
+        lengths: of the source sentences.
+        target_language: its code; some have a tokenizer of their own.
+
+    Returns:
+        For each of up to ``PARTS`` ranges of lengths, with about equally many sentences: the shortest and the
+        longest, the number of sentences, and the BLEU of each system. Nothing if all are about as long.
+    """
+    metric = bleu_metric(target_language)
+    ordered = sorted(lengths)
+    bounds = sorted({ordered[len(ordered) * part // PARTS] for part in range(PARTS)})
+    parts = []
+    for low, above in zip(bounds, [*bounds[1:], ordered[-1] + 1], strict=True):
+        rows = [index for index, length in enumerate(lengths) if low <= length < above]
+        correct = [[lines[index] for index in rows] for lines in references]
+        bleu = {
+            name: float(metric.corpus_score([lines[index] for index in rows], correct).score)
+            for name, lines in systems.items()
+        }
+        parts.append({"shortest": low, "longest": above - 1, "sentences": len(rows), "bleu": bleu})
+    return parts if len(parts) > 1 else []
 
 
 def most_different(scores: Sequence[Sequence[float]], most: int) -> list[int]:
