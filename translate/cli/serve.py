@@ -170,15 +170,15 @@ def serve(
     It needs pip install 'seq2seq-translate\[serve]'. /docs lists the APIs: LibreTranslate, DeepL
     and our own, which gives the links between words. SIGTERM lets the requests in progress end.
     """
+    for name in NEEDED:
+        if find_spec(name) is None:
+            raise UserError(f"translate serve needs the package {name.replace('_', '-')}; {install('serve')}")
     from translate.runs.run_directory import check_is_run
     from translate.serve.catalogue import named_runs, read_languages
 
     named = named_runs(runs)
     for path in chain.from_iterable(named.values()):
         check_is_run(path)
-    for name in NEEDED:
-        if find_spec(name) is None:
-            raise UserError(f"translate serve needs the package {name.replace('_', '-')}; {install('serve')}")
     _check_address(address)
     from translate.serve.web.keys import Keys
     from translate.serve.web.server import listen
