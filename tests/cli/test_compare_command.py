@@ -119,12 +119,14 @@ def test_a_system_is_scored_with_several_references(files: Files, translate_comm
     record = json.loads(translate_command("compare", *systems, *two, "--json").out)
     assert record["references"] == 2
     assert record["systems"][1]["bleu"]["score"] == pytest.approx(100)
+    alone = translate_command("compare", systems[1], *two)
+    assert (alone.code, "p below" in alone.out) == (0, False)
+    assert re.search(r"^BLEU  good +100\.00 ", alone.out, re.MULTILINE)
 
 
 @pytest.mark.parametrize(
     ("systems", "options", "message"),
     [
-        (["a=good.fr"], [], "one system alone; expected at least two"),
         (["a=good.fr", "a=bad.fr"], [], "two systems have the same name"),
         (["a=good.fr", "b="], [], "'b=': expected RUN, NAME=RUN or NAME=FILE"),
         (["a=good.fr", "b=none.fr"], [], "none.fr: no such file"),

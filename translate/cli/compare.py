@@ -30,6 +30,7 @@ Examples:
   translate compare runs/old runs/new other=other.de --source test.en \\
       --reference test.de --sentences 20
   translate compare a=a.de b=b.de --source test.en --reference test.de --json
+  translate compare mine=mine.de --source test.en --reference test.de --ter
 """
 
 NAMES = {"bleu": "BLEU", "chrf": "chrF", "ter": "TER"}
@@ -58,7 +59,7 @@ def compare(
         typer.Argument(
             metavar="RUN...",
             help="Run directories, the baseline first; NAME=RUN renames one; NAME=FILE is a file of "
-            "translations.",
+            "translations. One alone is scored.",
         ),
     ],
     *,
@@ -75,8 +76,6 @@ def compare(
     their chrF.
     """
     given = _read_systems(systems)
-    if len(given) < 2:
-        raise UserError("compare: one system alone; expected at least two of RUN, NAME=RUN and NAME=FILE")
     if files.number != 1:
         raise UserError(f"compare: {files.number} test sets; expected one")
     (test,) = files.read()
@@ -209,7 +208,8 @@ def _lines(record: dict[str, Any]) -> list[str]:
     """Scores and tests as a table, sacrebleu's signatures, and the sentences that differ most."""
     baseline = _label(record["baseline"])
     lines = aligned([list(COLUMNS), *_rows(record)])
-    lines += ["", f"* p below {LIKELY}: unlikely if {baseline} were as good"]
+    if len(record["systems"]) > 1:
+        lines += ["", f"* p below {LIKELY}: unlikely if {baseline} were as good"]
     for system in record["systems"]:
         if system.get("seen_in_training"):
             lines.append(seen_line(system, f"{_label(system['name'])}'s", record["sentences"]))
