@@ -6,7 +6,7 @@ import pytest
 import translate
 from tests.cli.align.pairs import PAIR
 from tests.cli.commands import Command
-from translate.alignment.alignment import Alignment
+from translate.alignment.alignment import Alignment, AlignmentChoice
 from translate.translator import Translator
 
 NO_EFFECT = "has no effect on"
@@ -37,6 +37,17 @@ def test_methods(own_run: Path, method: str, translate_command: Command) -> None
     found = translate.load(own_run, device="cpu").align([PAIR[0]], [PAIR[1]], method=method)[0]
     result = translate_command("align", "pair", own_run, *PAIR, "--method", method, "--weights")
     assert result == (0, found.pharaoh(weights=True) + "\n", "")
+
+
+@pytest.mark.parametrize(("options", "heads"), [(["--head", 1], (1,)), ([], (0, 1, 2))])
+def test_a_layer_and_a_head_in_place_of_the_chosen_ones(
+    own_run: Path, translate_command: Command, options: list[object], heads: tuple[int, ...]
+) -> None:
+    translator = translate.load(own_run, device="cpu")
+    translator.choice = AlignmentChoice(0, heads, translator.choice.shift)
+    expected = translator.align([PAIR[0]], [PAIR[1]])[0].pharaoh(weights=True)
+    result = translate_command("align", "pair", own_run, *PAIR, "--layer", 0, *options, "--weights")
+    assert result == (0, f"{expected}\n", "")
 
 
 def test_a_heatmap_is_named_for_its_run(run: Path, tmp_path: Path, translate_command: Command) -> None:

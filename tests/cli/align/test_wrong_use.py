@@ -33,6 +33,8 @@ CASES: dict[str, list[tuple[list[str], str]]] = {
         ([*PAIR, "--method", "atention"], "'norm'; did you mean attention?"),
         ([*PAIR, "--source", "a"], "it belongs to translate align corpus, symmetrise, calibrate and report"),
         ([*PAIR, "--heads"], "it is a command: translate align heads"),
+        ([*PAIR, "--layer", "7"], "alignment layer 7 does not exist: the model has 1, counted from 0"),
+        ([*PAIR, "--head", "0", "--method", "erasure"], "--head have no effect on --method erasure"),
     ],
     "corpus": [
         ([], "missing option --source: source sentences, one a line"),

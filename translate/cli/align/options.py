@@ -1,7 +1,7 @@
 """The options that subcommands of ``translate align`` share, and the files that they write."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
@@ -106,13 +106,29 @@ class WeightOptions:
             "the log-probability drops without the source word; norm: attention times the size of values.",
         ),
     ] = "attention"
+    layer: Annotated[int | None, option("N", "Layer, from 0, in place of the chosen one.", min=0)] = None
+    head: Annotated[
+        list[int] | None, option("N", "Head, from 0; several are averaged. Default with --layer: all.", min=0)
+    ] = None
     whitespace: Whitespace = False
+
+    def choose(self, translator: "Translator") -> None:
+        """Let the translator show the layer and heads that are given; raises UserError if there are none."""
+        if self.layer is None and not self.head:
+            return
+        if self.method in ("gradient", "erasure"):
+            raise UserError(f"align: --layer and --head have no effect on --method {self.method}")
+        chosen, every = translator.choice, range(translator.model.num_attention_heads)
+        layer, heads = (chosen.layer, chosen.heads) if self.layer is None else (self.layer, tuple(every))
+        translator.choice = replace(chosen, layer=layer, heads=tuple(self.head or heads), threshold=0.0)
+        translator.choice.check(translator.model)
 
     def align(
         self, translator: "Translator", pairs: Iterable[tuple[str, str]], machine: BatchMachine
     ) -> Iterator["Alignment"]:
         """The alignment of each pair, in chunks."""
         note_context(translator)
+        self.choose(translator)
         iterator = iter(pairs)
         while chunk := list(islice(iterator, CHUNK)):
             yield from translator.align(

@@ -112,6 +112,7 @@ def pair(
     check_effect(out, {"--threshold": links.threshold, "--weights": links.weights, "--links": picture.links})
     check_effect(out, {"--values": picture.values, "--title": title, **picture.given})
     translator = machine.load(run)
+    weighting.choose(translator)
     _check_context(translator, context, out)
     for name in (*(pictures.image or ()), source):
         if out is not None and name and os.path.exists(name) and out.exists() and os.path.samefile(name, out):
