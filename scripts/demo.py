@@ -47,9 +47,13 @@ def folder_of(out: Path, backend: str, seed: int, seeds: Sequence[int]) -> Path:
 
 
 def start(backend: str, run: Path, overrides: list[str]) -> subprocess.Popen[str]:
-    """Train one backend by the command that a user would type; its output comes through a pipe."""
+    """Train one backend by the command that a user would type; its output comes through a pipe.
+
+    A run that was interrupted goes on.
+    """
+    begun = (run / "checkpoints" / "last").exists() and not (run / "scores.json").exists()
     command = ["train", f"experiment=demo_{backend}", f"run.name={run.name}", f"run.directory={run}"]
-    command += ["run.overwrite=true", *overrides]
+    command += ["training.resume=true" if begun else "run.overwrite=true", *overrides]
     print(f"$ translate {' '.join(command)}", flush=True)
     # In a process of its own, so that memory is given back, and the demo does what the command line does.
     whole = [sys.executable, "-m", "translate.cli.main", *command]

@@ -84,12 +84,15 @@ def test_sentences_too_long_or_too_many_for_links_guide_no_attention(line: str, 
 @pytest.mark.slow
 def test_a_run_chooses_says_so_and_goes_on_with_its_choices(tmp_path: Path, capsys):
     run = tmp_path / "run"
-    given = ["model.width=16", "training.ema=null", "schedule.warmup=1"]
+    given = ["model.width=16", "training.ema=null"]
     assert command(run, "training.max_steps=2", *given) == 0
     output = capsys.readouterr().out
     settings = read_settings(RunDirectory(run))
     assert "chosen for 40 training pairs and training.max_steps=2" in output
-    assert "  optimizer=muon optimizer.lr=0.006 optimizer.ns_steps=3 schedule=linear\n" in output
+    assert (
+        "  optimizer=muon optimizer.lr=0.006 optimizer.ns_steps=3 schedule=linear schedule.warmup=0\n"
+        in output
+    )
     assert "note: from fewer than 1,000 pairs a model learns these sentences and little else" in output
     assert f"model.encoder_layers={settings.model['encoder_layers']}" in output
     assert settings.model["width"] == 16
@@ -97,7 +100,7 @@ def test_a_run_chooses_says_so_and_goes_on_with_its_choices(tmp_path: Path, caps
     assert settings.training.ema is None
     assert settings.training.max_steps == 2
     assert settings.optimizer["_target_"].endswith("Muon")
-    assert (settings.schedule["_target_"][-6:], settings.schedule["warmup"]) == ("Linear", 1)
+    assert (settings.schedule["_target_"][-6:], settings.schedule["warmup"]) == ("Linear", 0)  # of two steps
     assert command(run, "training.max_steps=4", "training.resume=true", *given) == 0
     assert "resumed at step 2" in capsys.readouterr().out
 

@@ -11,7 +11,7 @@ from torch import nn
 
 from translate.config.training import TrainingConfig
 from translate.runs.checkpoint import Writer, load_state, load_weights
-from translate.runs.hooks import Keeper, Signals, leave_on_sigterm
+from translate.runs.hooks import Keeper, Signals, leave_on_signals
 from translate.training.loop import Limits, Progress
 from translate.training.schedules import Plateau, Schedules
 from translate.training.weights import MovingAverage
@@ -159,19 +159,24 @@ def test_signals_are_noted_and_handlers_put_back(capfd: pytest.CaptureFixture[st
         assert (signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)) == before
 
 
-def test_sigterm_where_nothing_is_to_be_saved_asks_for_another_try() -> None:
-    before = signal.getsignal(signal.SIGTERM)
-    with pytest.raises(SystemExit) as left, leave_on_sigterm():
-        signal.raise_signal(signal.SIGTERM)
-    assert left.value.code == 75
-    assert signal.getsignal(signal.SIGTERM) is before
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 75), (signal.SIGINT, 130)])
+def test_where_nothing_is_to_be_saved_a_signal_says_how_to_go_on(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], number: signal.Signals, code: int
+) -> None:
+    before = signal.getsignal(number)
+    for how in ("the same command", f"translate resume {tmp_path}"):
+        with pytest.raises(SystemExit) as left, leave_on_signals(tmp_path):
+            signal.raise_signal(number)
+        assert (left.value.code, signal.getsignal(number)) == (code, before)
+        assert capfd.readouterr().err.endswith(f": nothing had to be saved; go on with: {how}\n")
+        (tmp_path / "config.yaml").touch()  # a run is begun
 
 
 def test_a_run_in_another_thread_goes_without_signals() -> None:
     found: list[str | None] = []
 
     def work() -> None:
-        with leave_on_sigterm(), Signals() as signals:
+        with leave_on_signals(Path()), Signals() as signals:
             found.append(signals.caught)
 
     thread = threading.Thread(target=work)

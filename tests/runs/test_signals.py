@@ -127,6 +127,7 @@ def test_before_the_first_step_there_is_nothing_to_save(
     os.close(writer)
     assert process.returncode == code
     assert "Traceback" not in errors
+    assert "nothing had to be saved; go on with: the same command" in errors
     assert not run.exists()
 
 

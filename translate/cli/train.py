@@ -304,14 +304,13 @@ def _run_hydra(options: Namespace, overrides: Sequence[str]) -> None:
 
 
 def _end_sweep(sweep: "list[SweepRun]") -> None:
-    """Print the table of a sweep's runs, and write it beside them; also after a run that failed."""
+    """Print the table of a sweep's runs, and write it beside them; also after one that failed."""
     from translate.cli.sweep_table import write_table
     from translate.runs.run_directory import is_run
 
     runs = [run for run in sweep if is_run(run.directory)]
-    if runs:
-        varied = file_suffix(",".join(dict.fromkeys(key for run in runs for key in run.values)))
-        path = runs[0].directory.parent / f"sweep-{varied}.tsv"
+    if len(runs) > 1:  # the first one's name belongs to no other sweep
+        path = runs[0].directory.parent / f"sweep-{runs[0].directory.name}.tsv"
         print("---", *write_table(runs, path), sep="\n")
 
 

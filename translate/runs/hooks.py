@@ -1,16 +1,19 @@
 """Between steps: validate, save, and end at a limit or a signal, after which the run can be resumed."""
 
 import os
+import shlex
 import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import FrameType
 
 from translate.config.training import TrainingConfig
 from translate.runs.checkpoint import Writer
+from translate.runs.run_directory import is_run
 from translate.runs.shards import write_shards
 from translate.training.loop import Limits, Progress, Training
 from translate.training.parallel import World, whole
@@ -53,19 +56,23 @@ class Signals:
 
 
 @contextmanager
-def leave_on_sigterm() -> Iterator[None]:
-    """While there is nothing to save, SIGTERM exits with the code that asks for another attempt."""
+def leave_on_signals(directory: Path) -> Iterator[None]:
+    """While there is nothing to save, SIGTERM and Ctrl-C leave with their codes, and say how to go on."""
 
     def leave(number: int, frame: FrameType | None) -> None:
-        os.write(2, f"\n{TERMINATED}: nothing had to be saved; give the same command again\n".encode())
-        raise SystemExit(EXIT_CODES[TERMINATED])
+        name = TERMINATED if number == signal.SIGTERM else INTERRUPTED
+        how = f"translate resume {shlex.quote(str(directory))}" if is_run(directory) else "the same command"
+        os.write(2, f"\n{name}: nothing had to be saved; go on with: {how}\n".encode())
+        raise SystemExit(EXIT_CODES[name])
 
-    before = signal.getsignal(signal.SIGTERM)
-    _handle(signal.SIGTERM, leave)
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+    for number in before:
+        _handle(number, leave)
     try:
         yield
     finally:
-        _handle(signal.SIGTERM, before)
+        for number, handler in before.items():
+            _handle(number, handler)
 
 
 def _handle(number: int, handler: object) -> None:

@@ -18,7 +18,7 @@ from translate.errors import UserError
 from translate.runs.assembly import Assembly, Job
 from translate.runs.checkpoint import Writer
 from translate.runs.checks import check_buildable, check_given, check_kernels, check_validation
-from translate.runs.hooks import EXIT_CODES, PATIENCE, Keeper, Signals, leave_on_sigterm
+from translate.runs.hooks import EXIT_CODES, PATIENCE, Keeper, Signals, leave_on_signals
 from translate.runs.load import read_choice
 from translate.runs.recipes import as_before, fit_recipe
 from translate.runs.reports import Reporter
@@ -53,7 +53,7 @@ def train(config: DictConfig, free: Collection[str] = ()) -> int:
     config = as_before(config, free)
     settings = check_config(config)
     runtime = settings.runtime
-    with leave_on_sigterm():
+    with leave_on_signals(Path(settings.run.directory)):
         device = find_device(local_device(runtime), where="runtime.device")
         use_runtime(device, runtime.threads)
         use_deterministic(runtime.deterministic)
@@ -86,6 +86,7 @@ def live(job: Job, config: DictConfig, free: Collection[str] = ()) -> int:
         config, lines = fit_recipe(config, free, corpus)
         print(*lines, sep="\n", flush=True)
         settings = check_config(config)
+        check_buildable(settings)
         job = job._replace(settings=settings, limits=Limits(settings.training, began=job.limits.began))
     check_validation(job.settings, corpus)
     job = job._replace(settings=with_languages(job.settings, corpus))

@@ -188,6 +188,8 @@ def fit_recipe(config: DictConfig, free: Collection[str], corpus: "Corpus") -> t
     links = pairs * sum(source * target for source, target in lengths) / len(lengths)
     task = Task(pairs, tokens, seconds_of(*limits.values(), tokens=tokens))
     recipe = recipe_of(str(config.model.get("name")), task)
+    if (steps := limits["training.max_steps"]) is not None:
+        recipe["schedule.warmup"] = min(recipe["schedule.warmup"], steps // 3)
     chosen = {name: value for name, value in expanded(recipe).items() if name in free}
     notes = []
     known = corpus.train.links is not None or config.training.guided_links is not None

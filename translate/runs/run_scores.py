@@ -190,6 +190,7 @@ def finish(
         "tokens_per_second": round(progress.tokens / max(1e-9, progress.training_seconds), 1),
     }
     if corpus.test is not None:
+        print(f"translating the {len(corpus.test.source):,} test sentences, to score them", flush=True)
         scores["test"] = score_split(
             translator,
             corpus.test,

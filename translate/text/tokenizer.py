@@ -230,6 +230,11 @@ def train_tokenizer(
         model = _train(texts, config, config.vocabulary_size, symbols)
     except (RuntimeError, ValueError) as error:
         limit = re.search(r"value <= (\d+)", str(error))
+        if least := re.search(r"smaller than required_chars\. \d+ vs (\d+)", str(error)):
+            raise UserError(
+                f"tokenizer.vocabulary_size: {config.vocabulary_size} pieces are fewer than the {least[1]} "
+                "characters of the text; raise it, or lower tokenizer.character_coverage"
+            ) from error
         if limit is None:
             raise UserError(f"tokenizer: SentencePiece says: {error}") from error
         model = _train(texts, config, int(limit.group(1)), symbols)
