@@ -33,7 +33,7 @@ DRAWN = re.compile(r'alt="[^"]*_images/[0-9a-f]+\.png"')  # of a notebook
 MAPS = ("docs/index", "docs/experiments/README")  # the pages whose links are the chapters of the site
 
 project, release = "translate", __version__
-extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_copybutton"]
 root_doc = MAPS[0]
 include_patterns = ["docs/**", "notebooks/*.ipynb", "data/README.md"]
 include_patterns += ["CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"]
@@ -52,6 +52,10 @@ html_title = f"translate {release}"
 html_copy_source = False
 html_show_copyright = False
 highlight_language = "text"
+copybutton_prompt_text = "$ "  # not copied
+copybutton_selector = ", ".join(
+    f"div.highlight-{name} pre" for name in ("bash", "console", "python", "yaml", "ipython3")
+)
 
 
 def add_chapters(app: Sphinx, page: str, source: list[str]) -> None:
@@ -82,6 +86,13 @@ def add_commands(app: Sphinx, page: str, source: list[str]) -> None:
         source[0] += f"\n{escaped}"
 
 
+def leave_out_of_search(app: Sphinx, page: nodes.document) -> None:
+    """Keep the dated pages of the experiments from standing before those that answer a reader's search."""
+    name = app.env.docname
+    if name.startswith("docs/experiments/"):
+        app.env.metadata[name]["nosearch"] = True
+
+
 def add_formula(writer: HTML5Translator, node: nodes.math | nodes.math_block) -> None:
     """Write a formula as MathML, which browsers show without network."""
     display = "block" if isinstance(node, nodes.math_block) else "inline"
@@ -108,4 +119,5 @@ def setup(app: Sphinx) -> None:
     app.add_html_math_renderer("mathml", (add_formula, None), (add_formula, None))
     app.connect("source-read", add_chapters)
     app.connect("source-read", add_commands)
+    app.connect("doctree-read", leave_out_of_search)
     app.connect("build-finished", finish)
