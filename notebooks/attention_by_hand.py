@@ -16,8 +16,9 @@ import torch
 import translate
 from translate.text.tokenizer import BOS, EOS
 
-root = next(folder for folder in [Path.cwd(), *Path.cwd().parents] if (folder / "pyproject.toml").exists())
-run = Path(os.environ.get("TRANSLATE_RUN", root / "runs/demo/rnn_bahdanau"))
+folders = [Path.cwd(), *Path.cwd().parents]
+clone = next((folder for folder in folders if (folder / "pyproject.toml").exists()), folders[0])
+run = Path(os.environ.get("TRANSLATE_RUN", clone / "runs/demo/rnn_bahdanau"))
 if not run.exists():
     raise SystemExit(f"{run} does not exist; `make demo` trains it in a few minutes")
 translator = translate.load(run, device="cpu")

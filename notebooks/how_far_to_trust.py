@@ -5,7 +5,9 @@
 # Wiegreffe and Pinter (2019) disagreed on when that holds. Here are four ways to ask a trained translator which source
 # words a target word needs, and a test of each by experiment: take the word away, and see.
 #
-# The model is the Transformer of `make demo`; set `TRANSLATE_RUN` to use another run.
+# The model is the Transformer of `make demo`; set `TRANSLATE_RUN` to use another run. One of its heads was **taught to
+# align**, by links that are estimated by word alignment: that attention points at the right words here is no discovery.
+# `translate train experiment=demo_transformer training.guided_alignment=0` trains one whose attention finds its own way.
 
 # %%
 import os
@@ -17,8 +19,9 @@ import numpy as np
 import translate
 from translate.figures.heatmap import draw
 
-root = next(folder for folder in [Path.cwd(), *Path.cwd().parents] if (folder / "pyproject.toml").exists())
-run = Path(os.environ.get("TRANSLATE_RUN", root / "runs/demo/transformer"))
+folders = [Path.cwd(), *Path.cwd().parents]
+clone = next((folder for folder in folders if (folder / "pyproject.toml").exists()), folders[0])
+run = Path(os.environ.get("TRANSLATE_RUN", clone / "runs/demo/transformer"))
 if not run.exists():
     raise SystemExit(f"{run} does not exist; `make demo` trains it in a few minutes")
 out = Path(os.environ.get("TRANSLATE_OUT", run))
@@ -121,5 +124,6 @@ figure.savefig(out / "erased.png", dpi=150)
 # (`translate evaluate --gold` measures it), and the cheapest. Over a whole sentence it does not say which words matter, as
 # every target word hands out the same total of one: the two curves are close. Erasure, which is an intervention itself,
 # parts them. So a picture of attention tells **where** a word came from, not **how much** it mattered; and a layer above may
-# ignore what was read, since an encoder's states already mix their neighbours. Where it matters, show erasure. `translate align RUN SENTENCE --method erasure`
-# draws any of the four, and [alignment](../docs/alignment.md) has the measurements.
+# ignore what was read, since an encoder's states already mix their neighbours. Where it matters, show erasure:
+# `translate align RUN SENTENCE --method erasure --out FILE` draws it. `translate align report RUN` counts
+# over a whole test set how far the four agree ([alignment](../docs/alignment.md#which-method-and-how-far-to-trust-it)).

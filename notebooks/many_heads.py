@@ -25,8 +25,9 @@ from translate.corpora.corpus import load_corpus
 from translate.links.links import parse_gold
 from translate.text.tokenizer import BOS, EOS, PAD
 
-root = next(folder for folder in [Path.cwd(), *Path.cwd().parents] if (folder / "pyproject.toml").exists())
-run = Path(os.environ.get("TRANSLATE_RUN", root / "runs/demo/transformer"))
+folders = [Path.cwd(), *Path.cwd().parents]
+clone = next((folder for folder in folders if (folder / "pyproject.toml").exists()), folders[0])
+run = Path(os.environ.get("TRANSLATE_RUN", clone / "runs/demo/transformer"))
 if not run.exists():
     raise SystemExit(f"{run} does not exist; `make demo` trains it in a few minutes")
 out = Path(os.environ.get("TRANSLATE_OUT", run))
