@@ -240,11 +240,7 @@ def markdown(stored: dict[str, Any]) -> str:
 
 def _commands(stored: dict[str, Any]) -> Iterator[str]:
     for name, recipe in stored["recipes"].items():
-        made = commands(recipe, name, "multi30k")
-        if "ensemble" in recipe:
-            first, *others = members(recipe, name, next(iter(recipe["seeds"])))
-            made = [["text", first, *(word for run in others for word in ("--ensemble", run))]]
-        for words in made:
+        for words in commands(recipe, name, "multi30k"):
             line = f"translate {shlex.join(words)}"
             yield " \\\n".join(textwrap.wrap(line, 118, subsequent_indent="    ", break_on_hyphens=False))
 
