@@ -7,20 +7,9 @@ A new mechanism is a class with ``@register("NAME")`` in a file of this package,
 from translate.attention.additive import Additive, Concat, Coverage, Hierarchical, TwoSources
 from translate.attention.contract import Attention, create, mechanisms, names, register
 from translate.attention.distance import ALiBi, LocalM, LocalP, RelativeBias, SlidingWindow
-from translate.attention.dot_product import (
-    Dot,
-    DotProduct,
-    General,
-    GroupedQuery,
-    Heads,
-    MultiHead,
-    ScaledDot,
-    SelfDot,
-    SelfQKV,
-    SizeMismatchError,
-)
+from translate.attention.dot_product import Dot, General, GroupedQuery, MultiHead, ScaledDot, SelfDot, SelfQKV
 from translate.attention.linear import Delta, Linear
-from translate.attention.memory import Memory, select_rows
+from translate.attention.memory import Memory
 from translate.attention.path_cache import LayerCache, PathCache
 from translate.attention.positional import (
     FactorizedPositional,
@@ -38,13 +27,11 @@ __all__ = [
     "Coverage",
     "Delta",
     "Dot",
-    "DotProduct",
     "FactorizedPositional",
     "FixedVector",
     "FullyConnected",
     "General",
     "GroupedQuery",
-    "Heads",
     "Hierarchical",
     "LayerCache",
     "Linear",
@@ -59,12 +46,10 @@ __all__ = [
     "ScaledDot",
     "SelfDot",
     "SelfQKV",
-    "SizeMismatchError",
     "SlidingWindow",
     "TwoSources",
     "create",
     "mechanisms",
     "names",
     "register",
-    "select_rows",
 ]

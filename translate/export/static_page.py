@@ -109,10 +109,7 @@ def page_files() -> dict[str, str]:
     policy = f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
     files = shared_files() | {
         "index.html": index_text(
-            policy=policy,
-            noscript=NO_SCRIPT,
-            placeholder="Type or paste text",
-            status=LOADING,
+            policy=policy, noscript=NO_SCRIPT, placeholder="Type or paste text", status=LOADING
         )
     }
     return files | {f"assets/{name}": (own / name).read_text(encoding="utf-8") for name in SCRIPTS}

@@ -8,7 +8,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from translate.attention import Attention, SizeMismatchError
+from translate.attention import Attention
+from translate.attention.dot_product import SizeMismatchError
 from translate.attention.kernels.dropout import Dropout
 from translate.attention.memory import WHOLE, SourceParts
 from translate.config.files import YAML, from_file

@@ -12,9 +12,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from translate.attention import Attention, Memory, PathCache, select_rows
+from translate.attention import Attention, Memory, PathCache
 from translate.attention.kernels.linear import replace_linear
-from translate.attention.memory import WHOLE, SourceParts, each_tensor, put_rows
+from translate.attention.memory import WHOLE, SourceParts, each_tensor, put_rows, select_rows
 from translate.corpora.images.patches import PATCH
 from translate.models.sizes import Widths
 from translate.text.tokenizer import BOS

@@ -133,8 +133,7 @@ class Transformer(Seq2Seq):
             "Sequence[Layer]", nn.ModuleList(new_layer(decoder=False) for _ in range(own_layers))
         )
         self.decoder = cast(
-            "Sequence[Layer]",
-            nn.ModuleList(new_layer(decoder=True) for _ in range(sizes.decoder_layers)),
+            "Sequence[Layer]", nn.ModuleList(new_layer(decoder=True) for _ in range(sizes.decoder_layers))
         )
         self.other_encoder = None if encoder is None else other_encoder(encoder, sizes, layer)
         self.reads_pictures = self.other_encoder is not None and self.other_encoder.reads_pictures

@@ -212,11 +212,7 @@ class TrainedTokenizer(NamedTuple):
 
 
 def train_tokenizer(
-    sentences: Iterable[str],
-    config: TokenizerConfig,
-    *,
-    tokenised: bool = False,
-    symbols: Sequence[str] = (),
+    sentences: Iterable[str], config: TokenizerConfig, *, tokenised: bool = False, symbols: Sequence[str] = ()
 ) -> TrainedTokenizer:
     """Train SentencePiece on ``sentences``; a vocabulary too large for them shrinks, with a message.
 

@@ -180,10 +180,7 @@ def lstm_backward(
     torch.mul(of_hidden, tanh_cell, out=of_leave)
     torch.mul(of_cell, enter, out=through)
     torch.addcmul(through, through * candidate, candidate, value=-1, out=of_candidate)
-    for gradient, gate in (
-        (slopes[:, : 2 * size], gates[:, : 2 * size]),
-        (of_leave, leave),
-    ):
+    for gradient, gate in ((slopes[:, : 2 * size], gates[:, : 2 * size]), (of_leave, leave)):
         gradient.mul_(torch.addcmul(gate, gate, gate, value=-1))
     of_cell.mul_(forget)
 

@@ -179,10 +179,7 @@ def _run(
 class _AttendThenStep(torch.autograd.Function):
     @staticmethod
     def forward(
-        ctx: Any,
-        mode: str,
-        hidden_keys: Tensor | None,
-        *tensors: Tensor,
+        ctx: Any, mode: str, hidden_keys: Tensor | None, *tensors: Tensor
     ) -> tuple[Tensor, Tensor, Tensor]:
         embedded, word_queries, hidden, cell, keys, values, query_weight, direction, *cell_weights = tensors
         steps = CELLS[mode](embedded, values.shape[2], hidden, cell, cell_weights)
@@ -228,12 +225,7 @@ class _AttendThenStep(torch.autograd.Function):
 
 class _StepThenAttend(torch.autograd.Function):
     @staticmethod
-    def forward(
-        ctx: Any,
-        mode: str,
-        hidden_keys: Tensor | None,
-        *tensors: Tensor,
-    ) -> tuple[Tensor, Tensor]:
+    def forward(ctx: Any, mode: str, hidden_keys: Tensor | None, *tensors: Tensor) -> tuple[Tensor, Tensor]:
         embedded, hidden, cell, keys, values, read_weight, read_bias, *cell_weights = tensors
         steps = CELLS[mode](embedded, values.shape[2], hidden, cell, cell_weights)
         weights = _room_for_weights(embedded, keys)

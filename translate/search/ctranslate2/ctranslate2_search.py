@@ -142,12 +142,7 @@ class CTranslate2Search:
         return _Submitted(group, limits, results, firsts)
 
     def _read(
-        self,
-        submitted: "_Submitted",
-        config: SearchConfig,
-        n_best: int,
-        *,
-        attention: bool,
+        self, submitted: "_Submitted", config: SearchConfig, n_best: int, *, attention: bool
     ) -> Iterator[Finished]:
         """The hypotheses of a group, once it is done."""
         for index, limit, waiting, first in zip(*submitted, strict=True):
