@@ -12,7 +12,8 @@ from torch import Tensor, nn
 from tests.attention.cases import CASES, SELVES, Case
 from translate.attention import Attention, names
 
-SUMS, HULL, KEYS, QUERIES = "rows sum to 1", "inside the hull", "keys in any order", "queries in any order"
+SUMS, HULL = "rows sum to 1", "the context lies between the values"
+KEYS, QUERIES = "keys in any order", "queries in any order"
 
 # Where a property does not hold, and why.
 POSITIONS = "positions count"
