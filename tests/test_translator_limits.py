@@ -58,9 +58,7 @@ def test_a_thousand_nested_tags(translator: Translator) -> None:
 def test_learned_positions_are_a_limit_of_the_source(tokenizers: TokenizerPair) -> None:
     translator = build(tokenizers, "transformer-learned")
     limit = translator.model.max_target_length
-    assert limit is not None
     (found,) = translator.translate(["I <b>love</b> you . " * 60], markup=True, n_best=2, alignments=True)
-    assert found.alignment is not None
     assert translator.warnings[CUT.format(limit - 1)] == 1
     assert found.text.count("<b>") == 60
 
@@ -92,8 +90,6 @@ def test_weights_of_long_sentences_are_the_same_alone_and_together(
     monkeypatch.setattr("translate.alignment.methods.MAX_CELLS", 1)
     monkeypatch.setattr("translate.alignment.pairs.MAX_CELLS", 1)
     for one, other in zip(together, translator.translate(SOURCES, alignments=True), strict=True):
-        assert one.alignment is not None
-        assert other.alignment is not None
         np.testing.assert_allclose(one.alignment.weights, other.alignment.weights, atol=1e-6)
 
 

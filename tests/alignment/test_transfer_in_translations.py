@@ -69,5 +69,4 @@ def test_unknown_words_are_copied(translator: Translator, monkeypatch: pytest.Mo
     (found,) = translator.translate(["I love you ."], replace_unknown=True, alignments=True)
     assert found.text
     assert set(found.text.split()) <= {"I", "love", "you", "."}
-    assert found.alignment is not None
     assert found.alignment.target_words == found.text.split()

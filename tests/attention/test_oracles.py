@@ -31,7 +31,6 @@ def test_weights_and_context(case: Case, dtype: torch.dtype, tolerance: float) -
     expected_weights, expected_context = case.expected(mechanism, query, states, mask)
     memory = mechanism.prepare(states, mask)
     context, weights = mechanism(query, memory, need_weights=True)
-    assert weights is not None
     assert weights.shape == (len(query), mechanism.num_heads, query.shape[1], states.shape[1])
     assert gap(weights, expected_weights) < tolerance
     assert gap(context, expected_context) < tolerance

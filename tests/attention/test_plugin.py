@@ -49,7 +49,6 @@ def test_one_class_and_one_yaml(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert type(attention).__name__ == "Tempered"
     assert attention.temperature == 2.0
     found = translator.translate(["I love you ."], alignments=True)[0].alignment
-    assert found is not None
     assert len(found.source_words) == 4
     sys.modules.pop("my_attention_plugin")
     with pytest.raises(UserError, match=r"needs code of the module 'my_attention_plugin'.*--plugin"):

@@ -66,7 +66,6 @@ def sums_to_one(case: Case, size: tuple[int, int, int]) -> bool:
     query, states, mask = draw(case, size)
     mechanism = case.build()
     weights = mechanism(query, mechanism.prepare(states, mask), need_weights=True)[1]
-    assert weights is not None
     hidden = ~mask[:, None, None, :].expand_as(weights)
     assert not weights[hidden].any()
     total = weights.sum(-1)
@@ -81,7 +80,6 @@ def stays_in_the_hull(case: Case, size: tuple[int, int, int]) -> bool:
         mechanism.output_projection = nn.Identity()
     memory = mechanism.prepare(states, mask)
     weights = mechanism(query, memory, need_weights=True)[1]
-    assert weights is not None
     groups = mechanism.num_heads // memory.values.shape[1]
     values = memory.values.repeat_interleave(groups, 1)  # (B, H, S, E)
     directions = torch.randn(values.shape[-1], 40, dtype=torch.float64)

@@ -14,7 +14,6 @@ def test_weights_times_transformed_values_are_the_context(name: str) -> None:
     memory = mechanism.prepare(states, mask)
     with torch.no_grad():
         context, weights = mechanism(query, memory, need_weights=True)
-        assert weights is not None
         values = mechanism.transformed_values(memory)
         assert values.shape == (len(query), mechanism.num_heads, states.shape[1], mechanism.context_size)
         nothing = mechanism.weight(torch.zeros_like(weights), memory)  # the bias of the merge

@@ -39,7 +39,6 @@ def translator(run: Path) -> Translator:
 def sentences() -> list[str]:
     data = data_config({"name": "grammar", "kind": "grammar", "num_train": 1, "num_test": 40, "seed": 7})
     test = load_corpus(data).test
-    assert test is not None
     return list(test.source)
 
 
@@ -131,13 +130,11 @@ def test_json_lines(run: Path, translator: Translator, translate_command: Comman
     rows = [json.loads(line) for line in result.out.splitlines()]
     found = translator.translate([SENTENCE], n_best=2, alignments=True)[0]
     plain = translate_command("text", run, "--n-best", 2, "--align", SENTENCE)
-    assert found.alignment is not None
     texts = [*(candidate.text for candidate in found.n_best), found.alignment.pharaoh()]
     assert plain.out == "\t".join(texts) + "\n"
     assert rows[0]["source"] == SENTENCE
     assert (rows[0]["text"], rows[0]["score"]) == (found.text, pytest.approx(found.score, abs=1e-5))
     assert [candidate["text"] for candidate in rows[0]["n_best"]] == [result.text for result in found.n_best]
-    assert found.alignment is not None
     alignment = rows[0]["alignment"]
     assert alignment["links"] == found.alignment.pharaoh()
     assert alignment["source_words"] == ["I", "love", "you", "."]
@@ -223,8 +220,6 @@ def test_int8_translates_as_the_library_does(
 def test_a_lone_line_on_an_open_stream_is_answered(run: Path, translator: Translator) -> None:
     command = [sys.executable, "-m", "translate.cli.main", "text", str(run), "--threads", "1"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
         for text in (SENTENCE, "it rains ."):
             process.stdin.write(text.encode() + b"\n")
             process.stdin.flush()
@@ -244,14 +239,11 @@ def test_an_interrupt_while_it_waits_for_a_line(run: Path) -> None:
         # A shell's background job ignores SIGINT, and so would its children.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     ) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
         process.stdin.write(SENTENCE.encode() + b"\n")
         process.stdin.flush()
         assert process.stdout.readline()
         process.send_signal(signal.SIGINT)
         assert process.wait(60) == 130  # not an abort: the input is still open, and a thread waits for it
-        assert process.stderr is not None
         assert process.stderr.read() in (b"", b"error: interrupted\n")  # as the version of typer has it
 
 

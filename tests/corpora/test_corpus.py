@@ -71,12 +71,10 @@ def test_directory_with_several_tests_and_gold(tmp_path: Path) -> None:
     directory(tmp_path, {"train": 7, "test_2016_flickr": 2, "test_2017_flickr": 3})
     values = {**config("multi30k"), "path": str(tmp_path), "target_language": "fr"}
     corpus = load_corpus(data_config(values))
-    assert corpus.test is not None
     assert corpus.test.source[0] == "en test_2016_flickr 0"
     assert "test_2016_flickr, test_2017_flickr; choose one" in message({**values, "test_name": None})
     write(tmp_path / "test_2017_flickr.gold", ["0-0", "1-1", "2p2"])
     corpus = load_corpus(data_config({**values, "test_name": "test_2017_flickr"}))
-    assert corpus.test is not None
     assert corpus.test.gold == ["0-0", "1-1", "2p2"]
 
 

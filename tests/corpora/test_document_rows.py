@@ -183,7 +183,6 @@ def test_links_count_from_the_sentence_itself() -> None:
 def test_the_previous_sentences_of_a_split() -> None:
     split = Split(list("abcdefghijkl"), ["y"] * 12, documents=DOCUMENTS)
     found = split_context(split, 2)
-    assert found is not None
     assert found[:5] == [[], ["a"], ["a", "b"], ["b", "c"], []]
     assert found[9] == ["i"]
     assert split_context(split, 2, 3) == found[:3]

@@ -25,7 +25,6 @@ def test_collected_corpora_are_read_back(tmp_path: Path, linked: bool, in_file: 
     if in_file:
         found = read_encoded(path)
         assert [file.name for file in path.parent.iterdir()] == ["b.arrow"]
-    assert found is not None
     assert (found.links is not None) == linked
     for name, side in zip(("source", "target", "links")[: 2 + linked], SIDES):
         assert rows(getattr(found, name)) == side

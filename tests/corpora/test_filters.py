@@ -94,7 +94,6 @@ def test_small_corpora_keep_their_training_data(tmp_path: Path, num_pairs: int, 
 def test_given_validation_is_used_and_overlap_is_told(tmp_path: Path) -> None:
     given = {"source": write(tmp_path / "v.en", ["b", "q"]), "target": write(tmp_path / "v.fr", ["y", "q"])}
     corpus = load(tmp_path, ["a", "b", "c"], ["x", "y", "z"], validation=given, validation_pairs=1)
-    assert corpus.validation is not None
     assert (len(corpus.train), corpus.validation.source) == (3, ["b", "q"])
     assert corpus.notes == ("validation pairs that are also in train: 1",)
 

@@ -57,7 +57,6 @@ STRANGE = ["a\u2028b", "a\u0085b", "a\x0bb\x0cc", "a\u2029b", "a\x00b", "a\rb", 
 def test_strange_lines_stay_parallel_and_test_is_kept_whole(tmp_path: Path) -> None:
     target = [f"t {i}" for i in range(len(STRANGE))]
     corpus = load(train=pair(tmp_path, STRANGE, target), test=pair(tmp_path, STRANGE, target, "test"))
-    assert corpus.test is not None
     assert (corpus.test.source, corpus.test.target) == (STRANGE, target)
     assert corpus.train.source == ["a b"] * 2 + ["a b c"] + ["a b"] * 4 + ["a 👩‍👩‍👧 b"]
     assert corpus.train.target == target[:-1]
@@ -117,7 +116,6 @@ def test_table_sentences_are_single_lines_of_valid_text(tmp_path: Path) -> None:
     rows = ['{"en": "two\\nlines", "fr": "half \\ud83d"}', '{"en": null, "fr": "x"}']
     path = write(tmp_path / "t.jsonl", rows)
     corpus = load(train={"source": path}, test={"source": path}, source_language="en", target_language="fr")
-    assert corpus.test is not None
     assert corpus.test.source == ["two lines", ""]
     assert corpus.test.target == ["half \ufffd", "x"]
 
@@ -190,7 +188,6 @@ def test_gold_links(tmp_path: Path) -> None:
     files = pair(tmp_path, source, target)
     gold = write(tmp_path / "gold", links)
     corpus = load(train={**files, "gold": gold}, test={**files, "gold": gold})
-    assert corpus.test is not None
     assert corpus.test.gold == links
     assert corpus.train.gold == ["0-0 1p2", "1-0"]
     for wrong, expected in (

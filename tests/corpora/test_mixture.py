@@ -38,7 +38,6 @@ def two(tmp_path: Path) -> dict[str, dict[str, Any]]:
 
 
 def drawn(corpus: Corpus, stage: int = 0) -> tuple[int, ...]:
-    assert corpus.mixture is not None
     order = corpus.mixture.orders(1).orders[stage]
     assert isinstance(order, WeightedRows)
     return order.drawn
@@ -51,7 +50,6 @@ def test_the_splits_of_all(two: dict[str, dict[str, Any]]) -> None:
     assert corpus.train.source[:2] == ["<law> law train en 0", "<law> law train en 1"]
     assert corpus.train.source[-1] == "news train en 9"
     assert corpus.train.target[29:31] == ["law train fr 29", "news train fr 0"]
-    assert corpus.validation is not None
     assert corpus.validation.source == [
         f"{tag}{name} valid en {n}" for n in range(3) for tag, name in (("<law> ", "law"), ("", "news"))
     ]
@@ -81,7 +79,6 @@ def test_shares(two: dict[str, dict[str, Any]]) -> None:
 def test_stages_and_what_is_told(two: dict[str, dict[str, Any]]) -> None:
     stages = [{"until": 5, "weights": {"law": 1}}, {"weights": {"law": 1, "news": 1}}]
     corpus = load_corpus(data_config(mixture(two, stages=stages)))
-    assert corpus.mixture is not None
     staged = corpus.mixture.orders(1)
     assert (staged.ends, [staged.stage(step) for step in (0, 4, 5, 9)]) == ((5,), [0, 0, 1, 1])
     assert (drawn(corpus), drawn(corpus, 1)) == ((30, 0), (30, 30))

@@ -56,7 +56,6 @@ def test_shards_are_one_corpus(values: dict[str, Any]) -> None:
     assert (corpus.source_language, corpus.target_language) == ("en", "fr")
     assert corpus.train.source == [f"s {n}" for n in range(33)]
     assert corpus.train.target == [f"t {n}" for n in range(33)]
-    assert corpus.validation is not None
     assert corpus.validation.corpora == ["law", "news"] * 2
     assert corpus.notes == ("test pairs that are also in train: 3",)
     assert corpus.train.fingerprint == load_corpus(data_config(values)).train.fingerprint
@@ -104,10 +103,8 @@ def test_links_of_the_shards_guide_the_attention(tmp_path: Path, values: dict[st
     tokenizers, _ = TokenizerPair.train(corpus.train.source, corpus.train.target, characters)
     settings = check_config(compose(["training.guided_alignment=0.1", "runtime.cache=null"]))
     encoded = encode_training(settings, corpus, tokenizers)
-    assert encoded.links is not None
     assert encoded.source.row(0).tolist() == tokenizers.source.encode("s 0")
     guide = collate(encoded, [0, 1]).guide
-    assert guide is not None
     assert guide[1].sum() == 0
     assert guide[0].sum(1).tolist() == [1.0] * len(tokenizers.target.encode("t 0")) + [0.0]
     wrong = shard(tmp_path / "wrong.arrow", range(3), links=pyarrow.array(["0-2", "", ""]))

@@ -40,7 +40,6 @@ def _started(when: str) -> tuple["subprocess.Popen[str]", list[int]]:
         # A shell's background job ignores SIGINT, and so would its children.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
-    assert process.stdout is not None
     return process, [int(word) for word in process.stdout.readline().split()]
 
 
@@ -63,7 +62,6 @@ def _gone(processes: list[int]) -> bool:
 @pytest.mark.parametrize("when", ["beginning", "begun"])
 def test_an_interrupt_of_the_terminal_ends_all_without_a_traceback(when: str) -> None:
     process, workers = _started(when)
-    assert process.stdout is not None
     if when == "begun":
         process.stdout.readline()
     os.killpg(process.pid, signal.SIGINT)  # as a terminal sends it: to every process of the command
@@ -75,7 +73,6 @@ def test_an_interrupt_of_the_terminal_ends_all_without_a_traceback(when: str) ->
 
 def test_workers_of_a_killed_process_end() -> None:
     process, workers = _started("begun")
-    assert process.stdout is not None
     process.stdout.readline()
     assert all(map(_runs, workers))
     process.kill()

@@ -50,5 +50,4 @@ def test_the_answer_has_the_shape_that_the_page_shows(client: Client, command: s
 @pytest.mark.parametrize("option", ["characters", "texts", "queue", "requests", "beam"])
 def test_the_limits_are_those_of_the_table(option: str) -> None:
     row = re.search(rf"^\| `--max-{option}`.*?\| ([\d,]+) \|", PAGE.read_text(), re.MULTILINE)
-    assert row is not None
     assert row[1] == f"{getattr(ServiceLimits(), option):,}"

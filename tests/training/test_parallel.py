@@ -76,7 +76,6 @@ def steps(model: Seq2Seq, parallel: Parallel, guided: GuidedAlignment | None) ->
         assert report.num_tokens == num_tokens
         sums = report.loss, report.likelihood, report.gradient_norm
         reports.append([float(value) for value in sums])
-    assert update.average is not None
     return Found(
         {name: whole(tensor).numpy().copy() for name, tensor in model_tensors(model).items()},
         [whole(tensor).numpy() for tensor in update.average.weights],

@@ -57,8 +57,6 @@ def test_texts_and_alignments_are_those_of_torch(
     alike = compare(ours.translate(sources, beam_size=beam_size, alignments=True), found)
     words = differing = 0
     for one, other in alike:
-        assert one.alignment is not None
-        assert other.alignment is not None
         assert one.alignment.source_words == other.alignment.source_words
         assert one.alignment.target_words == other.alignment.target_words
         np.testing.assert_allclose(one.alignment.weights, other.alignment.weights, atol=1e-3)
