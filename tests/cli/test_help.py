@@ -70,3 +70,4 @@ def test_a_group_without_a_command_shows_its_help(line: list[str], translate_com
     result = translate_command(*line)
     assert (result.code, result.err) == (2, "")
     assert result.out.rstrip("\n") == translate_command(*line, "--help").out.rstrip("\n")
+    assert translate_command("help", *line) == translate_command(*line, "--help")

@@ -113,6 +113,7 @@ def test_long_suffixes_stay_short_and_apart():
             "my.yaml: settings are given as NAME=VALUE, or in a file DIR/experiment/my.yaml with ",
         ),
         (["--max-time", "60"], "--max-time: no such option of translate train; settings are given as NAME="),
+        (["--lr", "0.1"], "--lr: no such option of translate train; settings are given as NAME=VALUE"),
         (["training.max_time", "=60"], "'training.max_time': an override is written name=value, without spa"),
         (
             ["training.max_time=10m"],

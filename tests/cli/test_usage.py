@@ -42,6 +42,12 @@ from translate.cli.main import run
             "no such option --gold of translate align corpus; it belongs to translate align calibrate and "
             "report (see translate align corpus --help)",
         ),
+        (
+            "text runs/mine --input a.en",
+            "no such option --input of translate text; it reads standard input: < FILE "
+            "(see translate text --help)",
+        ),
+        ("predict runs/mine", "no such command 'predict'; did you mean text? (see translate --help)"),
         ("score runs/mine", "no such command 'score'; did you mean evaluate? (see translate --help)"),
         (
             "evaluate --run runs/mine",
@@ -128,3 +134,5 @@ def test_a_folder_of_runs_names_the_runs_inside(tmp_path: Path, translate_comman
     (tmp_path / "second" / "config.yaml").unlink()
     missing, hint = tmp_path / "none", f"no such run directory; there is {tmp_path / 'first'}"
     assert translate_command("text", missing, "a").err == f"error: {missing}: {hint}\n"
+    (tmp_path / "model.json").touch()
+    assert "config.yaml); it is a model for other programs" in translate_command("text", tmp_path, "a").err

@@ -122,6 +122,7 @@ class TestOverrides:
             ("optimizer.betas=[0.9]", "optimizer.betas: expected 2 values, got 1: [0.9]"),
             ("run.plugins=mine", "run.plugins: expected a list, got 'mine'; write [mine]"),
             ("training.fp16=true", "training.fp16: unknown key; did you mean runtime.precision?"),
+            ("data.source=a.tsv", "data.source: unknown key; did you mean data.train.source?"),
             ("learning_rate=1", "learning_rate: unknown section; did you mean optimizer.lr?"),
             (
                 "model.encoder.num_layers=3",
@@ -138,6 +139,7 @@ class TestOverrides:
         message = refusal("model=transfomer")
         assert message.startswith("model=transfomer: no such choice; did you mean model=transformer?")
         assert "rnn_bahdanau, rnn_luong" in message
+        assert "; did you mean model/attention=additive? " in refusal("model/attention=bahdanau")
 
     def test_an_option_of_an_experiment_for_another_model_names_the_experiment(self):
         message = refusal("experiment=scenes_captions", "model=rnn_luong")

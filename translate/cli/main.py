@@ -115,6 +115,8 @@ def run(arguments: Sequence[str]) -> int:
     2: the user gave something wrong, described in one line; 130: interrupted. A command may leave with
     another code by ``SystemExit``.
     """
+    if arguments and arguments[0] in ("help", "version"):
+        arguments = [*arguments[1:], f"--{arguments[0]}"]
     asked = next((name for name in arguments[:1] if name in COMMANDS), None)  # the others take 0.1 s
     try:
         code = build_app(asked)(list(arguments), prog_name="translate", standalone_mode=False)

@@ -227,7 +227,7 @@ def _parse(arguments: Sequence[str]) -> Namespace:
             from translate.config.messages import own_file_hint
 
             raise UserError(own_file_hint(file or next(iter(options.overrides), name)))
-        near = nearest(name, (flag for flags in (*SWITCHES, *VALUES) for flag in flags))
+        near = nearest(name, (flag for flags in (*SWITCHES, *VALUES) for flag in flags), 0.8)
         hint = did_you_mean(near) or "; settings are given as NAME=VALUE, see translate settings"
         raise UserError(f"{shorten(option)}: no such option of translate train{hint}")
     given = [f"--{mode}" for mode in ("multirun", "cfg", "info") if getattr(options, mode)]

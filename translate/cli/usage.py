@@ -13,24 +13,22 @@ from translate.config.names import did_you_mean, escaped, nearest, shorten
 from translate.errors import UserError
 
 LONGEST = 400  # characters of a message of typer, which repeats the value
-# Options as other toolkits name them and options that were removed, with the option that does it here.
+# Options, with their names in other toolkits and those of options that were removed.
 OTHER_NAMES = {
-    "--beam": "--beam-size",
-    "--beams": "--beam-size",
-    "--num-beams": "--beam-size",
-    "--num-return-sequences": "--n-best",
-    "--input": "--source",
-    "--src": "--source",
-    "--ref": "--reference",
-    "--tgt": "--target",
-    "--testset": "--source",
-    "--output": "--out",
-    "--gpu": "--device",
-    "--engine": "--spark",
-    "--master": "--spark",
-    "--symmetrise": "--heuristic",
+    "--beam-size": "--beam --beams --num-beams",
+    "--n-best": "--num-return-sequences",
+    "--source": "--input --file --src --testset",
+    "--reference": "--ref",
+    "--target": "--tgt",
+    "--out": "--output",
+    "--device": "--gpu",
+    "--spark": "--engine --master",
+    "--heuristic": "--symmetrise",
 }
-OTHER_COMMANDS = {"translate": "text", "score": "evaluate", "test": "evaluate", "continue": "resume"}
+# What translate text does without such options.
+STREAMS = {"--source": "reads standard input: < FILE", "--out": "writes to standard output: > FILE"}
+OTHER_COMMANDS = {"translate": "text", "predict": "text", "infer": "text", "continue": "resume"}
+OTHER_COMMANDS |= {"score": "evaluate", "test": "evaluate"}
 
 
 class _PlainHelp:
@@ -136,10 +134,15 @@ def _no_such_option(name: str, context: Any) -> str:
         *others, last = owners
         return f"{message}; it belongs to {group_path} {', '.join(others) + ' and ' if others else ''}{last}"
     own = _options(context.command)
-    if (argument := name.lstrip("-").upper()) in [param.metavar for param in context.command.params]:
+    arguments = [param for param in context.command.params if param.param_type_name == "argument"]
+    if (argument := name.lstrip("-").upper()) in [param.metavar for param in arguments]:
         return f"{message}; {argument} stands without a name: {path} {argument}"
-    other_name = OTHER_NAMES.get(name.replace("_", "-"))
-    return message + did_you_mean(other_name if other_name in own else nearest(name, own))
+    given = name.replace("_", "-")
+    ours = next((ours for ours, theirs in OTHER_NAMES.items() if given in theirs.split()), given)
+    if path.endswith(" text") and ours in STREAMS:
+        return f"{message}; it {STREAMS[ours]}"
+    # Every two options begin with the same dashes.
+    return message + did_you_mean(ours if ours in own else nearest(name, own, cutoff=0.8))
 
 
 def _options(command: Any) -> list[str]:

@@ -29,6 +29,8 @@ _TIME = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)\s*(s|m|min|h)")
 _SECONDS = {"s": 1, "m": 60, "min": 60, "h": 3600}
 # Settings, with their names in other toolkits.
 OTHER_NAMES = {
+    "data.train.source": "source src",
+    "data.train.target": "target tgt trg",
     "optimizer.lr": "learning_rate learn_rate",
     "training.batch_tokens": "batch_size per_device_train_batch_size max_tokens mini_batch_words",
     "training.accumulate": "gradient_accumulation_steps accum_count update_freq batch_multiplier",
@@ -43,6 +45,7 @@ OTHER_NAMES = {
     "model.encoder_layers": "num_layers layers enc_depth",
     "model.tie": "share_embeddings share_decoder_embeddings tied_embeddings tied_softmax",
 }
+PAPERS = {"bahdanau": "additive", "luong": "general", "vaswani": "multi_head"}  # and their attention
 _LIMITS: dict[type, tuple[str, str]] = {
     Ge: ("ge", "at least"),
     Gt: ("gt", "more than"),
@@ -265,7 +268,8 @@ def missing_choice(name: str, choices: Mapping[str, list[str]]) -> str:
         return f"data={shorten(file)}: no such file"
     if group not in choices:
         return f"{shorten(group or name)}: no such group{did_you_mean(nearest(group or name, choices))}"
-    near = nearest(choice, choices[group])
+    other = PAPERS.get(choice.lower())
+    near = other if other in choices[group] else nearest(choice, choices[group])
     return (
         f"{group}={shorten(choice)}: no such choice{did_you_mean(near and f'{group}={near}')} "
         f"(there are {', '.join(choices[group])})"

@@ -175,6 +175,8 @@ def check_is_run(path: Path, setting: str = "") -> None:
         kind = "a file, not a run directory" if path.exists() else "no such run directory"
         raise UserError(f"{setting}{path}: {kind}{hint}")
     if not os.path.lexists(path / CONFIG):  # whoever reads a file that is there says what is wrong with it
+        if (path / "config.json").exists() or (path / "model.json").exists():  # an export
+            hint = "; it is a model for other programs; give the run that it was made from, or import it"
         raise UserError(f"{setting}{path}: not a run directory (it has no {CONFIG}){hint}")
 
 
