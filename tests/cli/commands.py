@@ -15,6 +15,11 @@ class Result(NamedTuple):
     out: str
     err: str
 
+    def refusal(self) -> str:
+        """The one line with which a command ends that does nothing, after exit code 2."""
+        assert (self.code, self.out, self.err.count("\n")) == (2, "", 1)
+        return self.err
+
 
 Command = Callable[..., Result]
 

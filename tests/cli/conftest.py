@@ -14,6 +14,11 @@ def translate_command(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Mo
 
 
 @pytest.fixture(scope="session")
+def run(tiny_run: Path) -> Path:
+    return tiny_run
+
+
+@pytest.fixture(scope="session")
 def grammar_test_set(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with 17 test pairs of the grammar: `test.en`, `test.fr`, and `test.gold` with their links."""
     folder = tmp_path_factory.mktemp("corpus")

@@ -1,4 +1,5 @@
 import json
+from contextlib import chdir
 from pathlib import Path
 
 import pytest
@@ -73,18 +74,12 @@ def test_several_runs_and_samples_forward(
     ],
 )
 def test_wrong_use(
-    options: list[str],
-    message: str,
-    tiny_runs: dict[str, Path],
-    mono: Path,
-    tmp_path: Path,
-    translate_command: Command,
-    monkeypatch: pytest.MonkeyPatch,
+    options: list[str], message: str, run: Path, mono: Path, tmp_path: Path, translate_command: Command
 ) -> None:
-    monkeypatch.chdir(tmp_path)
     (tmp_path / "mono.tsv").touch()
     source = [] if "--source" in options else ["--source", mono]
-    result = translate_command("backtranslate", tiny_runs["transformer"], *source, *options)
+    with chdir(tmp_path):
+        result = translate_command("backtranslate", run, *source, *options)
     assert (result.code, result.out) == (2, "")
     assert message in result.err
     assert not (tmp_path / "out.tsv.unfinished").exists()

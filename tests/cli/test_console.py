@@ -10,7 +10,7 @@ import pytest
 
 from translate.cli import console
 from translate.cli.console import Rate, as_unicode, print_error, print_note, print_notices, print_warning
-from translate.cli.main import run
+from translate.cli.main import run as run_command
 from translate.cli.options import TranslationMachine
 from translate.errors import UserError, UserNotice
 
@@ -42,12 +42,7 @@ def shown(stream: Any) -> list[str]:
     ],
 )
 def test_a_rate_is_shown_where_it_covers_nothing(
-    stream: type[io.StringIO],
-    output: type[io.StringIO],
-    quiet: bool,
-    is_shown: bool,
-    clock: list[float],
-    monkeypatch: pytest.MonkeyPatch,
+    stream: Any, output: Any, quiet: bool, is_shown: bool, clock: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "stdout", output())
     rate = Rate(stream(), unit="pairs", total=1200, quiet_meanwhile=quiet)
@@ -104,27 +99,22 @@ def test_sentences_that_python_read_as_ascii_are_utf_8() -> None:
         as_unicode(["a", "\udcff"])
 
 
-def test_a_full_standard_output_is_named(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_full_output_is_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     class Full(io.StringIO):
         def flush(self) -> None:
             raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(sys, "stdout", Full())
     monkeypatch.setattr(console, "silence_stdout", lambda: None)
-    assert run(["--version"]) == 1
+    assert run_command(["--version"]) == 1
     message = "standard output: cannot be written (No space left on device); what was printed is incomplete"
     assert capsys.readouterr().err == f"error: {message}\n"
 
 
 @pytest.mark.parametrize("engine", [None, "AMX"])
 def test_bfloat16_on_a_processor_without_it_is_told(
-    tiny_runs: dict[str, Path],
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    engine: str | None,
+    run: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, engine: str | None
 ) -> None:
     monkeypatch.setattr("translate.attention.kernels.linear.bfloat16_instructions", lambda: engine)
-    TranslationMachine("cpu", precision="bfloat16").load(tiny_runs["transformer"])
+    TranslationMachine("cpu", precision="bfloat16").load(run)
     assert ("no instructions for it" in capsys.readouterr().err) == (engine is None)

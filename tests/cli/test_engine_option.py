@@ -22,9 +22,8 @@ def test_a_stream_of_lines_keeps_their_order(
 ) -> None:
     lines = [*sentences, "", *sentences[::-1]]
     text = "".join(line + "\n" for line in lines).encode()
-    wanted = [
-        result.text for result in translate.load(even_run, device="cpu", engine="auto").translate(lines)
-    ]
+    translator = translate.load(even_run, device="cpu", engine="auto")
+    wanted = [result.text for result in translator.translate(lines)]
     for engine in ("auto", "ctranslate2"):
         found = translate_command("text", even_run, "--engine", engine, stdin=text)
         assert found.code == 0

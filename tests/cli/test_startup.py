@@ -11,24 +11,9 @@ import pytest
 
 # Packages and parts of torch that take from 0.1 s to several seconds to import.
 HEAVY = (
-    "datasets",
-    "hydra",
-    "matplotlib",
-    "omegaconf",
-    "onnx",
-    "pandas",
-    "pyarrow",
-    "rich",
-    "sacrebleu",
-    "scipy",
-    "sympy",
-    "tensorboard",
-    "torch._dynamo",
-    "torch._inductor",
-    "torch.distributed.checkpoint",
-    "torch.distributed.fsdp",
-    "torch.distributed.tensor",
-    "torch.onnx",
+    *("datasets", "hydra", "matplotlib", "omegaconf", "onnx", "pandas", "pyarrow", "rich", "sacrebleu"),
+    *("scipy", "sympy", "tensorboard", "torch._dynamo", "torch._inductor", "torch.onnx"),
+    *("torch.distributed.checkpoint", "torch.distributed.fsdp", "torch.distributed.tensor"),
 )
 # Runs command lines, one after another in a new process. For each it prints the exit code, which of the named
 # modules have been imported (whatever importing torch alone does), and what the line printed.
@@ -87,15 +72,10 @@ class Outcome(NamedTuple):
 
 
 def python(program: str, *arguments: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "-c", program, *arguments], capture_output=True, text=True, check=True
-    )
-    return done.stdout.splitlines()[-1]
+    return subprocess.check_output([sys.executable, "-c", program, *arguments], text=True).splitlines()[-1]
 
 
-def outcomes(
-    lines: Sequence[list[str]], heavy: Sequence[str], alone: Sequence[str] = ()
-) -> Iterator[Outcome]:
+def outcomes(lines: list[list[str]], heavy: Sequence[str], alone: Sequence[str] = ()) -> Iterator[Outcome]:
     """The outcomes of lines that run in one process: what one imports, those after it have too."""
     for outcome in json.loads(python(PROGRAM, json.dumps([lines, heavy, alone]))):
         yield Outcome(*outcome)
@@ -111,12 +91,7 @@ def test_a_sentence_and_a_page_need_nothing_heavy(tiny_runs: dict[str, Path], tm
     assert len(of_torch) < len(HEAVY) / 2
     run, page = str(tiny_runs["transformer"]), tmp_path / "page.html"
     text = ["text", run, "I love you ."]
-    lines = [
-        text,
-        [*text, "--format", "jsonl"],
-        [*text, "--markup"],
-        ["align", *text[1:], "--out", str(page)],
-    ]
+    lines = [text, [*text, "--format=jsonl"], [*text, "--markup"], ["align", *text[1:], "--out", str(page)]]
     for line, done in zip(lines, outcomes(lines, HEAVY, of_torch), strict=True):
         assert done[:2] == (0, []), line
     assert page.stat().st_size > 0

@@ -23,11 +23,6 @@ LINES = ["I love you .", "boom", "the cats sleep .", "", "boom", "it rains ."]
 STDIN = "\n".join(LINES).encode()
 
 
-@pytest.fixture(scope="module")
-def run(tiny_runs: dict[str, Path]) -> Path:
-    return tiny_runs["transformer"]
-
-
 def tolerant(fail: Any) -> Tolerant:
     """Gives lines in capitals, unless ``fail`` raises for a block."""
     warnings: Counter[str] = Counter()
@@ -112,9 +107,7 @@ def test_the_stream_goes_on(run: Path, translate_command: Command, options: tupl
     assert len(last) < 300
 
 
-def test_a_score_that_is_no_number_is_null(
-    run: Path, translate_command: Command, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_nan_score_is_null(run: Path, translate_command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     translate = Translator.translate
 
     def unscored(self: Translator, sentences: list[str], **options: Any) -> list[Translation]:
@@ -127,9 +120,7 @@ def test_a_score_that_is_no_number_is_null(
 
 
 @pytest.mark.parametrize("piece", [1, 7, 1 << 16])
-def test_no_more_of_a_line_is_held_than_its_limit(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, piece: int
-) -> None:
+def test_no_more_of_a_line_is_held(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, piece: int) -> None:
     monkeypatch.setattr(lines_module, "MAX_CHARACTERS", 5)
     texts = ["abcde", "abcdef", "字" * 5, "字" * 6, "😀" * 5, "😀" * 60, "é" * 99, "", "\u20ac" * 30 + "\r"]
     (tmp_path / "lines").write_text("\n".join(texts), encoding="utf-8", newline="")

@@ -1,5 +1,6 @@
 """Usage errors: one line with the nearest name, without waiting for torch."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -13,47 +14,8 @@ from translate.cli.main import run
     [
         ("tekst", "no such command 'tekst'; did you mean text? (see translate --help)"),
         ("qqq", "no such command 'qqq' (see translate --help)"),
-        (
-            "--versoin",
-            "no such option --versoin of translate; did you mean --version? (see translate --help)",
-        ),
-        (
-            "text --bem-size 3 runs/mine",
-            "no such option --bem-size of translate text; did you mean --beam-size? "
-            "(see translate text --help)",
-        ),
-        (
-            "text --num_beams 3 runs/mine",
-            "no such option --num_beams of translate text; did you mean --beam-size? "
-            "(see translate text --help)",
-        ),
-        (
-            "prepare --engine spark",
-            "no such option --engine of translate prepare; did you mean --spark? "
-            "(see translate prepare --help)",
-        ),
-        (
-            "align runs/mine a --treshold=1",
-            "no such option --treshold of translate align pair; did you mean --threshold? "
-            "(see translate align pair --help)",
-        ),
-        (
-            "align corpus runs/mine --gold g",
-            "no such option --gold of translate align corpus; it belongs to translate align calibrate and "
-            "report (see translate align corpus --help)",
-        ),
-        (
-            "text runs/mine --input a.en",
-            "no such option --input of translate text; it reads standard input: < FILE "
-            "(see translate text --help)",
-        ),
         ("predict runs/mine", "no such command 'predict'; did you mean text? (see translate --help)"),
         ("score runs/mine", "no such command 'score'; did you mean evaluate? (see translate --help)"),
-        (
-            "evaluate --run runs/mine",
-            "no such option --run of translate evaluate; RUN stands without a name: translate evaluate RUN "
-            "(see translate evaluate --help)",
-        ),
         (
             "evaluate runs/mine a.en",
             "got unexpected extra argument(s) (a.en); files are given by name, as --source FILE "
@@ -68,6 +30,29 @@ from translate.cli.main import run
 )
 def test_a_usage_error_is_one_line(line: str, message: str, translate_command: Command) -> None:
     assert translate_command(*line.split()) == (2, "", f"error: {message}\n")
+
+
+@pytest.mark.parametrize(
+    ("line", "command", "hint"),
+    [
+        ("--versoin", "translate", "did you mean --version?"),
+        ("text --bem-size 3 runs/mine", "translate text", "did you mean --beam-size?"),
+        ("text --num_beams 3 runs/mine", "translate text", "did you mean --beam-size?"),
+        ("text runs/mine --input a.en", "translate text", "it reads standard input: < FILE"),
+        ("prepare --engine spark", "translate prepare", "did you mean --spark?"),
+        ("align runs/mine a --treshold=1", "translate align pair", "did you mean --threshold?"),
+        (
+            "align corpus runs/mine --gold g",
+            "translate align corpus",
+            "it belongs to translate align calibrate and report",
+        ),
+        ("evaluate --run a", "translate evaluate", "RUN stands without a name: translate evaluate RUN"),
+    ],
+)
+def test_an_unknown_option(line: str, command: str, hint: str, translate_command: Command) -> None:
+    (option,) = re.findall("--[a-z_-]+", line)
+    says = f"error: no such option {option} of {command}; {hint} (see {command} --help)\n"
+    assert translate_command(*line.split()) == (2, "", says)
 
 
 @pytest.mark.parametrize(
