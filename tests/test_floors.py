@@ -9,31 +9,12 @@ import pytest
 import translate
 
 PACKAGE = Path(translate.__file__).parent
-FLOORS = {
-    "errors": 0,
-    "version": 0,
-    "config": 1,
-    "attention": 2,
-    "text": 2,
-    "grammar": 2,
-    "links": 3,
-    "corpora": 4,
-    "figures": 5,
-    "models": 5,
-    "alignment": 6,
-    "training": 6,
-    "prepare": 6,
-    "search": 7,
-    "evaluation": 7,
-    "translation": 9,
-    "translator": 11,
-    "runs": 13,
-    "serve": 14,
-    "export": 15,
-    "cli": 16,
-    "__init__": 17,
-    "__main__": 17,
-}
+ROOMS = (  # floor by floor, from the lowest
+    *("errors version", "config", "attention text grammar", "links", "corpora", "figures models"),
+    *("alignment training prepare", "search evaluation", "translation", "translator"),
+    *("runs", "serve", "export", "cli", "__init__ __main__"),
+)
+FLOORS = {room: floor for floor, rooms in enumerate(ROOMS) for room in rooms.split()}
 
 
 def imported_names(tree: ast.AST, file: Path, root: Path) -> Iterator[tuple[list[str], int]]:

@@ -57,19 +57,8 @@ def test_the_installed_wheel_trains_translates_aligns_and_serves(built: Path, tm
     run(tmp_path, sys.executable, "-m", "venv", "--without-pip", "own")
     python = tmp_path / "own" / "bin" / "python"
     wheel = next(built.glob("*.whl"))
-    run(
-        tmp_path,
-        sys.executable,
-        "-m",
-        "pip",
-        "--python",
-        python,
-        "install",
-        "-q",
-        "--no-deps",
-        "--no-index",
-        wheel,
-    )
+    pip = (sys.executable, "-m", "pip", "--python", python)
+    run(tmp_path, *pip, "install", "-q", "--no-deps", "--no-index", wheel)
     # Torch and the others are those of this environment, behind the installed package.
     (site,) = (tmp_path / "own").glob("lib/python*/site-packages")
     others = [path for path in sys.path if path.endswith("site-packages")]

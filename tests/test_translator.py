@@ -33,10 +33,7 @@ def tokenizers(request: pytest.FixtureRequest) -> TokenizerPair:
 
 
 def build(tokenizers: TokenizerPair, name: str = "transformer", seed: int = 1) -> Translator:
-    sizes: dict[str, Any] = {
-        "source_vocabulary": len(tokenizers.source),
-        "target_vocabulary": len(tokenizers.target),
-    }
+    sizes: Any = {"source_vocabulary": len(tokenizers.source), "target_vocabulary": len(tokenizers.target)}
     choice = AlignmentChoice(0, (0,), 0)
     return Translator(tiny_model(name, seed=seed, **sizes), tokenizers, SEARCH, choice, ("en", "fr"))
 

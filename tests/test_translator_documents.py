@@ -33,10 +33,7 @@ def tokenizers() -> TokenizerPair:
 
 
 def build(tokenizers: TokenizerPair, size: ContextSize, name: str = "bahdanau-hierarchical") -> Translator:
-    sizes: dict[str, Any] = {
-        "source_vocabulary": len(tokenizers.source),
-        "target_vocabulary": len(tokenizers.target),
-    }
+    sizes: Any = {"source_vocabulary": len(tokenizers.source), "target_vocabulary": len(tokenizers.target)}
     model: Seq2Seq = tiny_model(name, seed=4, **sizes)
     model.read_documents(size.sentences)
     return Translator(model, tokenizers, SEARCH, AlignmentChoice(0, (0,), 0), ("en", "fr"), context=size)

@@ -13,14 +13,8 @@ from translate.models import BahdanauRNN, LuongRNN, SelfEncoder, Seq2Seq, Transf
 SOURCE_VOCABULARY, TARGET_VOCABULARY = 19, 23
 RECURRENT = {"embedding_size": 5, "encoder_size": 7, "decoder_size": 11, "dropout": 0.3, "tie": "target"}
 SELF_ATTENTIVE = {
-    "width": 12,
-    "feedforward_size": 17,
-    "num_heads": 2,
-    "encoder_layers": 2,
-    "decoder_layers": 3,
-    "dropout": 0.3,
-    "feedforward_dropout": 0.1,
-    "tie": "all",
+    **{"width": 12, "feedforward_size": 17, "num_heads": 2, "encoder_layers": 2, "decoder_layers": 3},
+    **{"dropout": 0.3, "feedforward_dropout": 0.1, "tie": "all"},
 }
 
 

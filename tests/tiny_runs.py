@@ -33,34 +33,17 @@ SIZES = {
 BACKENDS = list(SIZES)
 # With all that the command line would otherwise choose for so small a corpus.
 COMMON = [
-    "model.dropout=0.3",
-    "data.num_train=300",
-    "data.num_validation=11",
-    "data.num_test=13",
-    "tokenizer.vocabulary_size=320",
-    "optimizer.lr=5e-3",
-    "schedule=constant",
-    "schedule.warmup=7",
-    "training.batch_tokens=311",
-    "training.ema=0.9",
-    "training.guided_alignment=0",
-    "training.log_every=1",
-    "training.validate_every=1000",
-    "training.max_steps=10",
-    "alignment.calibration_pairs=7",
-    "search.beam_size=2",
-    "runtime.device=cpu",
-    "runtime.threads=1",
+    *("model.dropout=0.3", "data.num_train=300", "data.num_validation=11", "data.num_test=13"),
+    *("tokenizer.vocabulary_size=320", "optimizer.lr=5e-3", "schedule=constant"),
+    *("schedule.warmup=7", "training.batch_tokens=311", "training.ema=0.9"),
+    *("training.guided_alignment=0", "training.log_every=1", "training.validate_every=1000"),
+    *("training.max_steps=10", "alignment.calibration_pairs=7", "search.beam_size=2"),
+    *("runtime.device=cpu", "runtime.threads=1"),
 ]
 # Enough that different sentences get different translations.
 TRAINED = [
-    "data.num_train=1000",
-    "model.dropout=0",
-    "optimizer.lr=1e-2",
-    "training.batch_tokens=500",
-    "training.label_smoothing=0",
-    "training.max_steps=160",
-    "training.validate_every=80",
+    *("data.num_train=1000", "model.dropout=0", "optimizer.lr=1e-2", "training.batch_tokens=500"),
+    *("training.label_smoothing=0", "training.max_steps=160", "training.validate_every=80"),
     "training.log_every=40",
 ]
 

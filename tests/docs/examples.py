@@ -20,15 +20,9 @@ PAGES = [ROOT / "README.md", ROOT / "data" / "README.md", *sorted((ROOT / "docs"
 
 # Later overrides win, so a training is as typed but for its length and the size of its corpus.
 TINY = (
-    "tokenizer.vocabulary_size=320",
-    "training.max_steps=2",
-    "training.batch_tokens=100",
-    "training.validation_pairs=3",
-    "schedule.warmup=1",
-    "alignment.calibration_pairs=5",
-    "search.beam_size=2",
-    "search.max_length_extra=3",
-    "runtime.threads=1",
+    *("tokenizer.vocabulary_size=320", "training.max_steps=2", "training.batch_tokens=100"),
+    *("training.validation_pairs=3", "schedule.warmup=1", "alignment.calibration_pairs=5"),
+    *("search.beam_size=2", "search.max_length_extra=3", "runtime.threads=1"),
 )
 TINY_GRAMMAR = ("data.num_train=120", "data.num_validation=7", "data.num_test=5")
 AMBIGUOUS = "data.num_test=80"  # scenes, among which some sentences have several references

@@ -17,21 +17,8 @@ from translate.links.links import parse_gold
 WEIGHTS = np.array([[0.94, 0.04, 0.02], [0.12, 0.0, 0.88]])
 ALIGNMENT = Alignment(["I", "love", "you"], ["je", "t'"], WEIGHTS)
 WEIRD = [
-    "$x_1$",
-    "$",
-    "a\nb",
-    "\t",
-    "\0",
-    "e\u0301",
-    "שלום",
-    "مرحبا",
-    "你好",
-    "😀",
-    "",
-    "\ud800",
-    "<&>",
-    "\\frac",
-    "w" * 99,
+    *("$x_1$", "$", "a\nb", "\t", "\0", "e\u0301", "שלום", "مرحبا", "你好", "😀", "", "\ud800", "<&>"),
+    *("\\frac", "w" * 99),
 ]
 
 

@@ -18,20 +18,8 @@ SOURCE, TARGET = ["I", "love", "you"], ["je", "t'"]
 WEIGHTS = np.array([[0.94, 0.04, 0.02], [0.12, 0.0, 0.88]])
 STACK = np.random.default_rng(5).dirichlet(np.ones(3), size=(5, 7, 2))  # (layers, heads, T, S)
 HOSTILE = [
-    "<script>boom()</script>",
-    "</script><img src=x onerror=boom()>",
-    "<!--<script>",
-    "\"'`",
-    "a\nb",
-    "{{data}}",
-    "&lt;",
-    "\u2028",
-    "\ud800",
-    "\u0301",
-    "${boom()}",
-    "\u202eevil",
-    "",
-    "w" * 99,
+    *("<script>boom()</script>", "</script><img src=x onerror=boom()>", "<!--<script>", "\"'`", "a\nb"),
+    *("{{data}}", "&lt;", "\u2028", "\ud800", "\u0301", "${boom()}", "\u202eevil", "", "w" * 99),
 ]
 
 

@@ -19,20 +19,9 @@ from translate.links.statistical import (
 )
 from translate.links.symmetrise import symmetrise
 
-SOURCES = [
-    ["the", "house"],
-    ["the", "book"],
-    ["a", "book", "of", "the", "house"],
-    ["a", "house"],
-    ["the", "the"],
-]
-TARGETS = [
-    ["la", "maison"],
-    ["le", "livre"],
-    ["un", "livre", "de", "la", "maison"],
-    ["une", "maison"],
-    ["la"],
-]
+ENGLISH = ("the house", "the book", "a book of the house", "a house", "the the")
+FRENCH = ("la maison", "le livre", "un livre de la maison", "une maison", "la")
+SOURCES, TARGETS = ([sentence.split() for sentence in side] for side in (ENGLISH, FRENCH))
 # Two pairs for five, so each counts as 2.5; links are (source, target).
 KNOWN = KnownLinks(
     [["the", "red", "house"], ["a", "book"]],

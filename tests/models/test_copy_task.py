@@ -13,13 +13,9 @@ from translate.models import BahdanauRNN, LuongRNN, Seq2Seq, Transformer
 from translate.search import beam_search
 
 VOCABULARY = 13
-SIZES: dict[str, Any] = {
-    "embedding_size": 32,
-    "encoder_size": 16,
-    "decoder_size": 32,
-    "dropout": 0.0,
-    "tie": "all",
-}
+SIZES: Any = {"embedding_size": 32, "encoder_size": 16, "decoder_size": 32, "dropout": 0.0, "tie": "all"}
+ATTENTIVE: Any = {"width": 32, "feedforward_size": 64, "num_heads": 2, "dropout": 0.0}
+ONE_LAYER: Any = {"encoder_layers": 1, "decoder_layers": 1}
 BACKENDS: dict[
     str, tuple[Callable[[], Seq2Seq], float]
 ] = {  # and the share of words it must look straight at
@@ -28,15 +24,7 @@ BACKENDS: dict[
     "luong": (lambda: LuongRNN(VOCABULARY, VOCABULARY, attention("general"), **SIZES), 0.85),
     "transformer": (
         lambda: Transformer(
-            VOCABULARY,
-            VOCABULARY,
-            attention("multi_head", num_heads=1),
-            width=32,
-            feedforward_size=64,
-            num_heads=2,
-            encoder_layers=1,
-            decoder_layers=1,
-            dropout=0.0,
+            VOCABULARY, VOCABULARY, attention("multi_head", num_heads=1), **ATTENTIVE, **ONE_LAYER
         ),
         0.85,
     ),

@@ -17,15 +17,9 @@ FOLDER = Path(__file__).parents[2] / "notebooks"
 SCRIPTS = sorted(FOLDER.glob("*.py"))
 # Only the length of the training and the size of the corpus differ from the experiment.
 SHORT = [
-    "data.num_train=300",
-    "data.num_validation=7",
-    "data.num_test=5",
-    "training.max_steps=2",
-    "training.validate_every=2",
-    "schedule.warmup=1",
-    "alignment.calibration_pairs=5",
-    "runtime.device=cpu",
-    "runtime.threads=1",
+    *("data.num_train=300", "data.num_validation=7", "data.num_test=5", "training.max_steps=2"),
+    *("training.validate_every=2", "schedule.warmup=1", "alignment.calibration_pairs=5"),
+    *("runtime.device=cpu", "runtime.threads=1"),
 ]
 
 

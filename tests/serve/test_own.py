@@ -15,14 +15,9 @@ from translate.serve.live_page import live_files
 from translate.translator import Translator
 
 LINES = [
-    "I love you .",
-    "the old woman sees the dog .",
-    "a man sleeps .",
-    "the children eat a red apple .",
-    "we love the small house .",
-    "she does not see the cat .",
-    "they give the boy a book .",
-    "you sleep .",
+    *("I love you .", "the old woman sees the dog .", "a man sleeps ."),
+    *("the children eat a red apple .", "we love the small house .", "she does not see the cat ."),
+    *("they give the boy a book .", "you sleep ."),
 ]
 
 

@@ -47,16 +47,8 @@ CUDA, CPU = torch.device("cuda", 0), torch.device("cpu")
 ATEN = torch.ops.aten
 # At these the CPU waits for the GPU, since the result is a number, or its shape depends on the numbers.
 WAITS = {
-    ATEN._local_scalar_dense,
-    ATEN.is_nonzero,
-    ATEN.equal,
-    ATEN.nonzero,
-    ATEN.nonzero_numpy,
-    ATEN.item,
-    ATEN.masked_select,
-    ATEN.unique_dim,
-    ATEN._unique2,
-    ATEN.unique_consecutive,
+    *(ATEN._local_scalar_dense, ATEN.is_nonzero, ATEN.equal, ATEN.nonzero, ATEN.nonzero_numpy),
+    *(ATEN.item, ATEN.masked_select, ATEN.unique_dim, ATEN._unique2, ATEN.unique_consecutive),
     ATEN.bincount,
 }
 MIXED, WAIT, COPY = "two devices", "waits", "copies"
