@@ -78,7 +78,7 @@ def test_sentences_too_long_or_too_many_for_links_guide_no_attention(line: str, 
     corpus = Corpus("own", "en", "fr", train=train_split, validation=None, test=None, dropped={})
     config, lines = fit_recipe(compose(), free_settings([], GROUPS), corpus)
     assert (config.training.guided_alignment > 0) == guided
-    assert ("would take about 2:52 minutes" in lines[-1]) == (count == 400_000)
+    assert ("would take about 3 minutes" in lines[-1]) == (count == 400_000)
 
 
 @pytest.mark.slow

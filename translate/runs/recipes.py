@@ -29,7 +29,8 @@ FEW = 1_000  # pairs that teach a model little else than themselves
 LINKS = 1_000_000  # possible links (words of one side times the other's), estimated in a second, about
 MOST_LINKING = 0.15  # of the time
 LINKING = (
-    "note: no training.guided_alignment, since to link the words of all pairs would take about {} minutes"
+    "note: no training.guided_alignment, since to link the words of all pairs would take about {}; the model "
+    "then finds word links by itself, usually less exactly"
 )
 
 LENGTH = ("training.max_steps", "training.max_epochs", "training.max_time")
@@ -178,7 +179,6 @@ def fit_recipe(config: DictConfig, free: Collection[str], corpus: "Corpus") -> t
             limits["training.max_time"] = 60.0 * MINUTES
     from translate.corpora.filters import count_words
     from translate.corpora.linkers import LONGEST
-    from translate.runs.terminal_lines import clock
 
     pairs = len(corpus.train)
     sides = islice(corpus.train.source, SAMPLE), islice(corpus.train.target, SAMPLE)
@@ -198,7 +198,8 @@ def fit_recipe(config: DictConfig, free: Collection[str], corpus: "Corpus") -> t
     if config.data.read != "text" or config.data.context_sentences or 2 * linked < len(lengths):
         chosen.pop("training.guided_alignment", None)  # for the links of words in single sentences
     elif takes_long and chosen.pop("training.guided_alignment", None):
-        notes.append(LINKING.format(clock(linking)))
+        in_words = f"{linking / 60:.0f} minutes" if linking > 90 else f"{max(2, linking):.0f} seconds"
+        notes.append(LINKING.format(in_words))
     whole = {section for section in SECTIONS if f"{section}._target_" in chosen}
     shown = {name: value for name, value in recipe.items() if name in whole or name in chosen}
     return with_settings(config, limits | chosen, free), [*described(task, limits, shown), *notes]
