@@ -107,7 +107,11 @@ def test_no_tag_is_added_to_the_vocabulary_of_another_run(tmp_path: Path) -> Non
         ("model.decoder_size=28", "where it is 26; leave it out"),
         ("model=transformer", "where it is rnn_luong; leave it out"),
         ("tokenizer=bpe", "where it is unigram; leave it out"),
-        ("data.tokenised=False", "where it is True; give text of the same kind"),
+        (
+            "data.tokenised=False",
+            "whose text (en to fr) has spaces around punctuation; make yours so and give "
+            "data.tokenised=true, or start from a run on text like yours",
+        ),
     ],
 )
 def test_what_contradicts_the_run_to_start_from_is_refused(

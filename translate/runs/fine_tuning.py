@@ -72,9 +72,13 @@ def take_tokenizers(settings: Settings) -> TokenizerPair:
     check_is_run(run, START)
     tokenizers = TokenizerPair.load(RunDirectory(run).tokenizer)
     if tokenizers.source.tokenised != settings.data.tokenised:
+        data = stored_config(RunDirectory(run), settings.run.plugins)["data"]
+        languages = " to ".join(data[f"{side}_language"] or "?" for side in ("source", "target"))
+        kind = "has spaces around punctuation" if tokenizers.source.tokenised else "is not tokenised"
         raise UserError(
-            f"data.tokenised={settings.data.tokenised}: the run starts from {run}, where it is "
-            f"{tokenizers.source.tokenised}; give text of the same kind"
+            f"data.tokenised={settings.data.tokenised}: the run starts from {run}, whose text ({languages}) "
+            f"{kind}; make yours so and give data.tokenised={str(tokenizers.source.tokenised).lower()}, or "
+            "start from a run on text like yours"
         )
     for name, member in members_of(settings.data).items() if settings.data.corpora else ():
         if member.tag is not None and member.tag not in tokenizers.source.tags:
