@@ -83,7 +83,8 @@ def test_directory_with_half_a_split(tmp_path: Path) -> None:
     (tmp_path / "val.fr").unlink()
     values = {**config("files"), "path": str(tmp_path), "source_language": "en", "target_language": "fr"}
     assert "expected a parallel file val.fr" in message(values)
-    assert "must both be set" in message({**values, "target_language": None})
+    both = "must both be set, such as data.source_language=en data.target_language=fr, or the reverse"
+    assert both in message({**values, "target_language": None})
 
 
 def test_grammar_turned_round() -> None:

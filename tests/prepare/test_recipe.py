@@ -37,7 +37,8 @@ def test_the_page_has_every_setting(name: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["a=a.en,a.fr"], "source_language is not set; give --source-language CODE"),
+        (["a=a.tsv"], "source_language is not set; give --source-language CODE"),
+        (["a=a.en,a.fr"], "a.en: no such file"),  # the names tell the languages
         (
             ["a", "--source-language", "en", "--target-language", "fr"],
             "a: expected NAME=SOURCE_FILE,TARGET_FILE",
@@ -52,7 +53,7 @@ def test_the_page_has_every_setting(name: str) -> None:
         (["a=a.en,a.fr", "a=b.en,b.fr"], "a: there is a corpus of this name already"),
         (["a=a.en,a.fr", "--recipe", "a.yaml"], "a: there is a corpus of this name already"),
         (["a=a.en,a.fr", "--set", "seed"], "--set seed: expected NAME=VALUE"),
-        (["a=a.en", "--source-language", "en", "--target-language", "fr"], "a.en is not a table"),
+        (["a=a.csv", "--source-language", "en", "--target-language", "fr"], "; write it as .tsv, with tabs"),
         (["a=a.tsv", "--source-language", "en", "--target-language", "en"], "are both en"),
         (["a=no.tsv", "--source-language", "en", "--target-language", "fr"], "no.tsv: no such file"),
         (

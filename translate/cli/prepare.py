@@ -90,6 +90,7 @@ def _recipe(
     corpora: list[str], file: Path | None, source: str | None, target: str | None, settings: list[str]
 ) -> Any:
     """The recipe of a file with what the command line adds to it."""
+    from translate.corpora.local_files import language_of
     from translate.prepare.recipe import recipe_of
     from translate.text.bounded import parse_yaml, read_yaml
 
@@ -106,9 +107,7 @@ def _recipe(
         if not equals or not name:
             raise UserError(f"--set {setting[:100]}: expected NAME=VALUE, such as filters.max_words=100")
         _put(values, name, parse_yaml(value, Path("--set")))
-    for language, key in ((source, "source_language"), (target, "target_language")):
-        if language is not None:
-            values[key] = language
+    values |= {key: code for key, code in zip(_LANGUAGES, (source, target)) if code is not None}
     for corpus in corpora:
         name, equals, files = corpus.partition("=")
         sides = files.split(",")
@@ -116,14 +115,18 @@ def _recipe(
             raise UserError(f"{corpus[:150]}: expected NAME=SOURCE_FILE,TARGET_FILE or NAME=TABLE")
         if name in (values.get("corpora") or {}):
             raise UserError(f"{name[:100]}: there is a corpus of this name already; give each its own")
+        found = dict(zip(_LANGUAGES, map(language_of, sides)))  # of two files, by their names
+        if len({*found.values()} - {None}) == 2:
+            values = found | values
         _put(values, "corpora", {**(values.get("corpora") or {}), name: dict(zip(_SIDES, sides))})
-    for key in ("source_language", "target_language"):
+    for key in _LANGUAGES:
         if key not in values:
             raise UserError(f"{key} is not set; give --{key.replace('_', '-')} CODE, such as en")
     return recipe_of(values)
 
 
 _SIDES = ("source", "target", "document")
+_LANGUAGES = ("source_language", "target_language")
 
 
 def _put(values: dict[str, Any], name: str, value: Any) -> None:

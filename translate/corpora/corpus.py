@@ -15,7 +15,7 @@ from translate.corpora import mixture
 from translate.corpora.document_rows import beside, context_notes
 from translate.corpora.filters import REASONS, filter_pairs, hold_out, overlap_of
 from translate.corpora.hub import load_clone, load_hub
-from translate.corpora.local_files import check_present, has_side_by_side, load_directory, load_files
+from translate.corpora.local_files import check_present, languages_in, load_directory, load_files
 from translate.corpora.mixture import Mixture
 from translate.corpora.prepared import read_prepared
 from translate.corpora.split import RawCorpus, Split, SplitReader
@@ -179,12 +179,17 @@ def _read(data: DataConfig) -> RawCorpus:
     if data.kind == "files" and data.path is None:
         return load_files(data)
     if data.source_language is None or data.target_language is None:
-        raise UserError("data.source_language and data.target_language must both be set, such as en and fr")
+        known = [] if data.path is None else languages_in(user_path(data.path))
+        source, target = known if len(known) == 2 else ("en", "fr")
+        raise UserError(
+            "data.source_language and data.target_language must both be set, such as "
+            f"data.source_language={source} data.target_language={target}, or the reverse"
+        )
     languages = data.source_language, data.target_language
     if data.path is None:
         return load_hub(data, *languages)
     root = user_path(data.path)
-    if has_side_by_side(root):
+    if languages_in(root):
         return load_directory(root, data, *languages)
     return load_clone(root, data, *languages)
 

@@ -13,7 +13,7 @@ from translate.config.data import SPLITS, DataConfig, FileSplit, members_of
 from translate.config.names import TABLES, cut, did_you_mean, listed, nearest, shorten
 from translate.corpora.document_rows import beside, numbered
 from translate.corpora.split import RawCorpus, Split, SplitReader
-from translate.corpora.tables import Table, is_table, pick, read_table
+from translate.corpora.tables import Table, check_table, is_table, pick, read_table
 from translate.errors import UserError
 from translate.text.lines import check_file, read_line_blocks, read_lines, user_path
 
@@ -116,9 +116,11 @@ def _pair_blocks(source: Path, target: Path) -> Iterator[tuple[list[str], list[s
         raise UserError(f"{_short(source)} and {_short(target)} are empty")
 
 
-def has_side_by_side(root: Path) -> bool:
-    """Whether ``root`` holds files such as ``train.en`` or ``train.en.gz``."""
-    return bool(_languages_in(root, _PREFIXES["train"]))
+def languages_in(root: Path) -> list[str]:
+    """The languages of files such as ``train.en`` or ``train.en.gz`` in ``root``."""
+    names = [path.name.removesuffix(".gz").partition(".") for path in root.iterdir()]
+    found = {end for name, _, end in names if name in _PREFIXES["train"] and _LANGUAGE.fullmatch(end)}
+    return sorted(found.difference(_NO_LANGUAGE, ("gold",)))
 
 
 def load_directory(root: Path, data: DataConfig, source_language: str, target_language: str) -> RawCorpus:
@@ -130,13 +132,13 @@ def load_directory(root: Path, data: DataConfig, source_language: str, target_la
     Raises:
         UserError: for a language without files; the message lists the others.
     """
-    known = _languages_in(root, _PREFIXES["train"])
+    known = languages_in(root)
     for language in (source_language, target_language):
         if language not in known:
             hint = did_you_mean(nearest(language, known))
             raise UserError(
                 f"{_short(root)}: no training file in the language {_short(language)!r}{hint}; "
-                f"there are {listed(sorted(known))}"
+                f"there are {listed(known)}"
             )
     tests = _test_names(root, source_language, target_language)
     prefixes = {**_PREFIXES, "test": ((data.test_name,) if data.test_name else ()) + _PREFIXES["test"]}
@@ -183,11 +185,8 @@ def _is_complete(name: str, files: FileSplit) -> bool:
         raise UserError(
             f"data.{name}.target={_short(files.target)} is set, but data.{name}.source is missing"
         )
-    if files.source is not None and files.target is None and not is_table(Path(files.source)):
-        raise UserError(
-            f"data.{name}.target is not set and {_short(files.source)} is not a table; "
-            f"give the file of translations, or one table ({', '.join(TABLES)})"
-        )
+    if files.source is not None and files.target is None:
+        check_table(f"data.{name}", Path(files.source))
     return files.source is not None
 
 
@@ -253,15 +252,6 @@ def chosen_columns(table: Table, data: DataConfig, source_language: str, target_
     if data.document_field is not None:
         names.append(pick(table, [data.document_field], "choose another data.document_field"))
     return names
-
-
-def _languages_in(root: Path, prefixes: tuple[str, ...]) -> set[str]:
-    found = set()
-    for path in root.iterdir():
-        prefix, _, suffix = path.name.removesuffix(".gz").partition(".")
-        if prefix in prefixes and _LANGUAGE.fullmatch(suffix) and suffix not in (*_NO_LANGUAGE, "gold"):
-            found.add(suffix)
-    return found
 
 
 def _test_names(root: Path, source_language: str, target_language: str) -> list[str]:

@@ -22,6 +22,7 @@ from translate.text.lines import MAX_LINE, check_expansion, expansion_bound, ope
 
 ROWS = 1 << 12  # of a block of JSON
 ARROW_ROWS = 1024  # decoded at a time: one long value may stand for a million rows
+OTHERS = (".csv", ".xlsx", ".ods", ".tmx")  # files with both sides that are not read
 _FILE = b"ARROW1"  # the file format of Arrow; the other is a stream
 _POINTER = b"version https://git-lfs"
 _BREAKS = re.compile(r"[\r\n]+")
@@ -42,6 +43,18 @@ class Table(NamedTuple):
         """All sentences of some columns of a small table."""
         blocks = list(self.read(names))
         return [[value for block in blocks for value in block[index]] for index in range(len(names))]
+
+
+def check_table(setting: str, path: Path) -> None:
+    """Raise ``UserError`` if ``path``, for which no file of translations is given, is not a table."""
+    if not is_table(path):
+        advice = "give the file of translations, or name it .tsv if tabs separate its columns"
+        if path.suffix.lower() in OTHERS:
+            advice = "write it as .tsv, with tabs between the columns"
+        raise UserError(
+            f"{setting}.target is not set and {shown_path(path)} is not a table that is read "
+            f"({', '.join(TABLES)}); {advice}"
+        )
 
 
 def is_table(path: Path) -> bool:
@@ -179,6 +192,8 @@ def _read_tsv(path: Path) -> Table:
         raise UserError(f"{where}: the file is empty; expected a header line with the names of its fields")
     header, *rest = first_block
     names = header.split("\t")
+    if len(names) == 1:
+        raise UserError(f"{where}, line 1: no tab in {shorten(header)!r}; expected tabs between the columns")
     check_names(names, f"{where}, line 1")
 
     def rows(lines: list[str], first: int) -> Iterator[list[str]]:

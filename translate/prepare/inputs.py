@@ -10,8 +10,8 @@ from pathlib import Path
 import pyarrow
 import pyarrow.parquet
 
-from translate.config.names import TABLES, shorten, shown_path
-from translate.corpora.tables import is_table, pick, read_table
+from translate.config.names import shorten, shown_path
+from translate.corpora.tables import check_table, pick, read_table
 from translate.errors import UserError
 from translate.prepare.recipe import CorpusFiles, HeldFiles, Recipe
 from translate.prepare.row_keys import text_key
@@ -90,11 +90,8 @@ def _inputs_of(
             raise UserError(f"{where}.source is not set; expected a file of sentences or a table")
         return []
     sources = _paths(part.source, f"{where}.source")
-    if part.target is None and (wrong := [path for path in sources if not is_table(path)]):
-        raise UserError(
-            f"{where}.target is not set and {shown_path(wrong[0])} is not a table; give the file of "
-            f"translations, or one table ({', '.join(TABLES)})"
-        )
+    for path in sources if part.target is None else ():
+        check_table(where, path)
     targets: list[Path | None] = [None] * len(sources)
     documents: list[Path | str | None] = [None] * len(sources)
     if part.target is not None:
