@@ -1,6 +1,5 @@
 """``translate backtranslate``: synthetic pairs from monolingual text, to train on beside real ones."""
 
-import hashlib
 import json
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -174,8 +173,8 @@ def _translations(
 def _digest(run: Path) -> str:
     """A name for the checkpoint that translates."""
     from translate.runs.run_directory import RunDirectory
+    from translate.text.bounded import checksum
 
     checkpoints = RunDirectory(run).checkpoints
     folder = next(path for path in (checkpoints / "best", checkpoints / "last") if path.exists())
-    with (folder / "model.safetensors").open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    return checksum(folder / "model.safetensors")

@@ -1,6 +1,5 @@
 """Reads the shards that ``translate prepare`` has written: Arrow files that a manifest names, mapped."""
 
-import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,7 +14,7 @@ from translate.corpora.caches import fingerprint
 from translate.corpora.columns import Column, Mapped
 from translate.corpora.split import Split
 from translate.errors import UserError
-from translate.text.bounded import check_regular, read_bounded
+from translate.text.bounded import check_regular, checksum, read_bounded
 from translate.text.lines import user_path
 
 MANIFEST, FORMAT, MAX_MANIFEST = "manifest.json", 1, 16 << 20
@@ -88,9 +87,7 @@ def _shard(root: Path, shard: Mapping[str, Any]) -> Mapped:
         raise UserError(f"{where}: expected the name of a file in the folder of the manifest")
     try:
         check_regular(path, root=root)
-        with path.open("rb") as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
-        if digest != shard["sha256"]:
+        if checksum(path) != shard["sha256"]:
             raise UserError(f"{where}: the shard is damaged (its SHA-256 is another one); prepare it again")
         mapped = Mapped.open(path)
         for batch in mapped.table.to_batches():

@@ -13,6 +13,7 @@ import pyarrow
 
 from translate.prepare.recipe import Recipe
 from translate.prepare.row_keys import ORDER_BITS
+from translate.text.bounded import checksum
 from translate.text.file_writing import aside, write_text
 from translate.version import __version__
 
@@ -64,9 +65,7 @@ class ShardOrder:
                 for batch in _equal_batches(batches, self.schema):
                     writer.write_batch(batch)
                     pairs += len(batch)
-            with new.open("rb") as written:
-                digest = hashlib.file_digest(written, "sha256").hexdigest()
-        return Shard(name, pairs, digest)
+            return Shard(name, pairs, checksum(new))
 
     def write_all(self, batches: Iterable[pyarrow.RecordBatch]) -> Iterator[tuple[int, Shard]]:
         """Write the shards of sorted batches with a column ``shard``."""

@@ -1,6 +1,5 @@
 """Checkpoints: folders written aside, synced, then renamed, so that none is ever half-written."""
 
-import hashlib
 import math
 import os
 import re
@@ -21,7 +20,7 @@ from torch import Tensor
 from translate.config.names import shorten
 from translate.errors import UserError
 from translate.runs.run_directory import last_checkpoint, point, step_folder, step_folders
-from translate.text.bounded import check_regular, read_bounded
+from translate.text.bounded import check_regular, checksum, read_bounded
 from translate.text.file_writing import is_left_over, not_written, scratch, sync
 
 WEIGHTS = "model.safetensors"
@@ -77,7 +76,7 @@ def save_checkpoint(
             torch.save(dict(state), aside / STATE)
             if shards is not None:
                 shards.rename(aside / SHARDS)
-            sums = [f"{_checksum(path)}  {path.relative_to(aside).as_posix()}\n" for path in _files(aside)]
+            sums = [f"{checksum(path)}  {path.relative_to(aside).as_posix()}\n" for path in _files(aside)]
             (aside / CHECKSUMS).write_text("".join(sums), encoding="utf-8")
             for path in (*aside.rglob("*"), aside):
                 sync(path)
@@ -118,11 +117,6 @@ def save_weights(weights: Mapping[str, Tensor], path: Path, metadata: dict[str, 
         if number is None:
             raise
         raise OSError(int(number[1]), os.strerror(int(number[1])), str(path)) from error
-
-
-def _checksum(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _prune(directory: Path, step: int, keep_last: int, keep_steps: Collection[int]) -> None:
@@ -239,7 +233,7 @@ def _verify(path: Path) -> None:
         lines = read_bounded(folder / CHECKSUMS, root=root).decode("utf-8").splitlines()
         check_regular(path, root=root)
         sums = {name: checksum for checksum, name in (line.split("  ", 1) for line in lines)}
-        intact = sums.get(path.relative_to(folder).as_posix()) == _checksum(path)
+        intact = sums.get(path.relative_to(folder).as_posix()) == checksum(path)
     except FileNotFoundError:
         intact = path.exists() and not (folder / CHECKSUMS).exists()
     except UserError:  # a special file

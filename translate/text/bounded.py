@@ -1,5 +1,6 @@
 """Reading files that a stranger may have written: bounded in size, nesting and time, and free of code."""
 
+import hashlib
 import json
 import os
 import stat
@@ -58,6 +59,12 @@ def read_bounded(path: Path, *, root: Path | None = None, limit: int = MAX_BYTES
 def check_regular(path: Path, *, root: Path | None = None) -> None:
     """Raise the errors of :func:`read_bounded` for a file that other code is about to read."""
     os.close(_open_regular(path, root))
+
+
+def checksum(path: Path) -> str:
+    """SHA-256 of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _open_regular(path: Path, root: Path | None) -> int:
