@@ -1,7 +1,6 @@
 """The page's tokenizer in Node beside SentencePiece: pieces, words and texts of real and of odd lines."""
 
 import gzip
-import importlib
 import random
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,10 +12,8 @@ from translate.config.data import TokenizerConfig
 from translate.errors import UserError
 from translate.export.static_page import describe, write_tokenizer
 from translate.serve.texts import in_sentences
-from translate.text.tokenizer import BOS, EOS, PAD, UNK, Tokenizer, train_tokenizer
+from translate.text.tokenizer import BOS, EOS, PAD, UNK, Tokenizer, parse_model, train_tokenizer
 from translate.text.words import split_words
-
-pytest.importorskip("google.protobuf", reason="needs protobuf, which comes with onnx")
 
 REPOSITORY = Path(__file__).parents[2]
 MULTI30K = REPOSITORY.parent / "shared" / "data" / "multi30k"
@@ -188,8 +185,7 @@ def test_sentences_end_where_ours_do(tmp_path: Path) -> None:
     ],
 )
 def test_a_tokenizer_that_the_page_does_not_know_is_refused(change: str, message: str) -> None:
-    messages = importlib.import_module("sentencepiece.sentencepiece_model_pb2")
-    model = messages.ModelProto.FromString(trained(KINDS["characters"]).model)
+    model = parse_model(trained(KINDS["characters"]).model)
     exec(change, {"model": model})
     with pytest.raises(UserError, match=message):
         describe(model, tokenised=False)

@@ -75,14 +75,10 @@ def write_card(contents: Contents, export_format: str, directory: Path, name: st
     """
     tokenizers = contents.tokenizers
     source, target = (for_markdown(language or "?", 35) for language in contents.languages)
+    files = {side: "shared" if tokenizers.shared else side for side in ("source", "target")}
+    search = {"beam_size": contents.search.beam_size, "length_penalty": contents.search.length_penalty}
     use = USE[export_format].format(
-        name=for_code(name, "FOLDER"),
-        source="shared" if tokenizers.shared else "source",
-        target="shared" if tokenizers.shared else "target",
-        beam_size=contents.search.beam_size,
-        length_penalty=contents.search.length_penalty,
-        layer=contents.choice.layer,
-        runtime=VERSION,
+        name=for_code(name, "FOLDER"), layer=contents.choice.layer, runtime=VERSION, **files, **search
     )
     parts = [
         f"# {for_markdown(name)}",

@@ -60,7 +60,10 @@ def export_run(
             not installed.
     """
     run, out = Path(run), Path(out)
-    _check_options(export_format, quantization, runtime)
+    if quantization is not None and export_format != "ctranslate2":
+        raise UserError(f"--quantization is for --format ctranslate2; {export_format} keeps float32")
+    if runtime is not None and export_format != "page":
+        raise UserError(f"--runtime is for --format page; {export_format} does not run in a browser")
     check_new(out)
     directory = RunDirectory(run)
     sources = None if sentences is None else _first_lines(Path(sentences), num_sentences)
@@ -68,7 +71,14 @@ def export_run(
     if export_format not in ("bundle", "huggingface") and translator.search.stop != "full":
         report(f"note: {export_format} has no search.stop={translator.search.stop}: its beams end when full")
         translator.search = replace(translator.search, stop="full")
-    contents = _contents(directory, translator)
+    contents = Contents(
+        directory,
+        translator.model.float(),
+        translator.tokenizers,
+        translator.search,
+        translator.choice,
+        translator.languages,
+    )
     if export_format != "bundle":
         _check_text_alone(export_format, translator, report)
         refuse_search(contents.search, f"--format {export_format}")
@@ -86,25 +96,6 @@ def export_run(
     return proof
 
 
-def _contents(directory: RunDirectory, translator: Translator) -> Contents:
-    translator.model.float()
-    return Contents(
-        directory,
-        translator.model,
-        translator.tokenizers,
-        translator.search,
-        translator.choice,
-        translator.languages,
-    )
-
-
-def _check_options(export_format: str, quantization: str | None, runtime: str | Path | None) -> None:
-    if quantization is not None and export_format != "ctranslate2":
-        raise UserError(f"--quantization is for --format ctranslate2; {export_format} keeps float32")
-    if runtime is not None and export_format != "page":
-        raise UserError(f"--runtime is for --format page; {export_format} does not run in a browser")
-
-
 def _check_text_alone(export_format: str, translator: Translator, report: Callable[[str], None]) -> None:
     """Raise :class:`UserError` for a run that reads pictures; say so if it reads other sentences."""
     if translator.context.sentences:
@@ -119,7 +110,8 @@ def _write(
     contents: Contents, export_format: str, directory: Path, quantization: str | None, plugins: Sequence[str]
 ) -> Engine:
     if export_format == "bundle":
-        return _bundle_engine(write_bundle(contents, directory), plugins)
+        translator = load(write_bundle(contents, directory).path, device="cpu", plugins=plugins)
+        return lambda sentences: _rendered(translator.translate(sentences))
     if export_format == "ctranslate2":
         return ctranslate2.export(contents, directory, quantization or ctranslate2.EXACT)
     if export_format == "onnx":
@@ -127,11 +119,6 @@ def _write(
     if export_format == "huggingface":
         return huggingface.export(contents, directory)
     raise UserError(f"--format: expected one of {', '.join(FORMATS)}, got {export_format!r}")
-
-
-def _bundle_engine(directory: RunDirectory, plugins: Sequence[str]) -> Engine:
-    translator: Translator = load(directory.path, device="cpu", plugins=plugins)
-    return lambda sentences: _rendered(translator.translate(sentences))
 
 
 def _rendered(translations: Sequence[Translation]) -> list[Rendered]:
@@ -177,20 +164,16 @@ def write_bundle(contents: Contents, directory: Path) -> RunDirectory:
     Raises:
         UserError: if a file of the run cannot be read.
     """
-    bundle = RunDirectory(directory)
+    run, bundle = contents.directory, RunDirectory(directory)
     folder = bundle.checkpoints / "best"
     folder.mkdir(parents=True)
     weights = {name: tensor.contiguous() for name, tensor in model_tensors(contents.model).items()}
     save_weights(weights, folder / WEIGHTS)
     contents.tokenizers.save(bundle.tokenizer)
     try:
-        for source, target in (
-            (contents.directory.config, bundle.config),
-            (contents.directory.alignment, bundle.alignment),
-            (contents.directory.scores, bundle.scores),
-        ):
-            if source.exists():
-                target.write_bytes(read_bounded(source, root=contents.directory.path))
+        for file in (run.config, run.alignment, run.scores):
+            if file.exists():
+                (directory / file.name).write_bytes(read_bounded(file, root=run.path))
     except OSError as error:
         raise UserError(f"{error.filename}: cannot be copied ({error.strerror})") from error
     return bundle

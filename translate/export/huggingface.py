@@ -33,6 +33,9 @@ from translate.text.tokenizer import BOS, EOS, PAD, SPACE, UNK
 from translate.text.words import tokenise
 
 FORMAT = "huggingface"
+# For the configuration and for ``generate``; the end is forced at the maximum length.
+SPECIAL = {"bos_token_id": BOS, "eos_token_id": EOS, "pad_token_id": PAD, "decoder_start_token_id": BOS}
+SPECIAL["forced_eos_token_id"] = EOS
 
 
 def export(contents: Contents, directory: Path) -> Engine:
@@ -60,12 +63,8 @@ def export(contents: Contents, directory: Path) -> Engine:
         length_penalty=contents.search.length_penalty,
         early_stopping=contents.search.stop == "full",
         max_length=contents.longest_target + 1,  # with the begin of sentence
-        forced_eos_token_id=EOS,  # at the maximum length
         suppress_tokens=[PAD, BOS],
-        decoder_start_token_id=BOS,
-        bos_token_id=BOS,
-        eos_token_id=EOS,
-        pad_token_id=PAD,
+        **SPECIAL,
     ).save_pretrained(directory)
     save_weights(_weights(contents, model), directory / "model.safetensors", {"format": "pt"})
     _write_tokenizer(contents, directory)
@@ -94,21 +93,15 @@ def _config(library: Any, contents: Contents, model: Transformer) -> Any:
         "architectures": ["PegasusForConditionalGeneration" if pre_norm_of(model) else "MarianMTModel"],
         "vocab_size": source_size,
         "d_model": model.width,
-        "encoder_layers": len(model.encoder),
-        "decoder_layers": len(model.decoder),
+        **{"encoder_layers": len(model.encoder), "decoder_layers": len(model.decoder)},
         "encoder_attention_heads": num_heads_of(model.encoder[0]),
         "decoder_attention_heads": num_heads_of(model.decoder[0]),
-        "encoder_ffn_dim": size,
-        "decoder_ffn_dim": size,
+        **{"encoder_ffn_dim": size, "decoder_ffn_dim": size},
         "activation_function": model.decoder[0].feedforward.kind,
         "dropout": model.dropout.p,
         "scale_embedding": True,
         "max_position_embeddings": _num_positions(contents, model),
-        "decoder_start_token_id": BOS,
-        "bos_token_id": BOS,
-        "eos_token_id": EOS,
-        "pad_token_id": PAD,
-        "forced_eos_token_id": EOS,
+        **SPECIAL,
         "tie_word_embeddings": tie_of(model) != "none",
         "dtype": "float32",
     }

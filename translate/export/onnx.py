@@ -192,13 +192,8 @@ FORMAT = "onnx"
 READING, STEP, DESCRIPTION = "encoder.onnx", "step.onnx", "model.json"
 # The sizes of two examples, which show the dynamic axes; no two pairs are equal.
 SENTENCES, SOURCE, HYPOTHESES, TARGET, PAST = (2, 3), (5, 7), (3, 2), (4, 6), (3, 5)
-AXES = {
-    SENTENCES: "sentences",
-    SOURCE: "source_length",
-    HYPOTHESES: "hypotheses",
-    TARGET: "target_length",
-    PAST: "past_length",
-}
+AXES = {SENTENCES: "sentences", SOURCE: "source_length", HYPOTHESES: "hypotheses"}
+AXES |= {TARGET: "target_length", PAST: "past_length"}
 
 
 def export(contents: Contents, directory: Path) -> Engine:
@@ -287,15 +282,9 @@ def _write(
     axes = [dynamic_axes(*sides) for sides in examples]
     free = [dict.fromkeys(dynamic, torch.export.Dim.DYNAMIC) for dynamic in axes[0]]
     shapes = tuple(free) if isinstance(graph, Reading) else (*free[:2], free[2:])
-    program = torch.onnx.export(
-        graph,
-        inputs,
-        input_names=names[0],
-        output_names=names[1],
-        dynamic_shapes=shapes,
-        dynamo=True,
-        verbose=False,
-    )
+    named = {"input_names": names[0], "output_names": names[1]}
+    options: dict[str, Any] = {**named, "dynamic_shapes": shapes, "dynamo": True, "verbose": False}
+    program = torch.onnx.export(graph, inputs, **options)
     assert program is not None
     shape = require("onnx_ir", FORMAT).Shape
     for node in program.model.graph:

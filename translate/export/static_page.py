@@ -18,23 +18,18 @@ from translate.alignment.pairs import EncodedPair
 from translate.errors import UserError
 from translate.export import onnx
 from translate.export.browser_runtime import read_runtime
-from translate.export.contents import Contents, Engine, Rendered, require
+from translate.export.contents import Contents, Engine, Rendered
 from translate.export.onnx_search import Graphs
 from translate.serve.live_page import index_text, shared_files
 from translate.serve.word_confidence import stored
-from translate.text.tokenizer import BOS, EOS, Tokenizer
+from translate.text.tokenizer import BOS, EOS, MODEL_TYPES, Tokenizer, parse_model
 
 FORMAT = "page"
 SCRIPTS = (
-    "engine.js",
-    "links.js",
-    "normaliser.js",
-    "paragraphs.js",
-    "request.js",
-    "search.js",
-    "tokenizer.js",
-    "words.js",
+    *("engine.js", "links.js", "normaliser.js", "paragraphs.js"),
+    *("request.js", "search.js", "tokenizer.js", "words.js"),
 )
+SEARCHED = ("beam_size", "length_penalty", "max_length_ratio", "max_length_extra", "max_length")
 # As strict as the live page's; WebAssembly must be allowed by name.
 POLICY = (
     "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; connect-src 'self'; "
@@ -73,8 +68,14 @@ def export(
     num_memories = onnx.write_graphs(contents, model, weights=True)
     text = json.dumps(_description(contents, names, num_memories), indent=2)
     (model / onnx.DESCRIPTION).write_text(text + "\n", encoding="utf-8")
-    _write_page(directory)
-    _write_runtime(directory / "runtime", files)
+    (directory / "assets").mkdir()
+    for path, page in page_files().items():
+        (directory / path).write_text(page, encoding="utf-8")
+    (directory / "runtime").mkdir()
+    for name, content in files.items():
+        (directory / "runtime" / name.replace(".mjs", ".js")).write_bytes(
+            content
+        )  # more hosts know what .js is
     return _engine(contents, onnx.open_graphs(model, num_memories))
 
 
@@ -93,11 +94,7 @@ def _description(contents: Contents, names: Sequence[str], num_memories: int) ->
         "confidence": None if counted is None else counted.described(),
         "tokenizers": names,
         "memories": num_memories,
-        "beam_size": search.beam_size,
-        "length_penalty": search.length_penalty,
-        "max_length_ratio": search.max_length_ratio,
-        "max_length_extra": search.max_length_extra,
-        "max_length": search.max_length,
+        **{name: getattr(search, name) for name in SEARCHED},
         "longest_source": min(search.max_source_pieces, (model.max_target_length or 1 << 30) - 1),
         "longest_target": contents.longest_target,
     }
@@ -115,28 +112,11 @@ def page_files() -> dict[str, str]:
     return files | {f"assets/{name}": (own / name).read_text(encoding="utf-8") for name in SCRIPTS}
 
 
-def _write_page(directory: Path) -> None:
-    (directory / "assets").mkdir()
-    for path, text in page_files().items():
-        (directory / path).write_text(text, encoding="utf-8")
-
-
-def _write_runtime(directory: Path, files: dict[str, bytes]) -> None:
-    directory.mkdir()
-    for name, content in files.items():
-        (directory / name.replace(".mjs", ".js")).write_bytes(content)  # more hosts know what .js is
-
-
 def _engine(contents: Contents, graphs: Graphs) -> Engine:
     translate = onnx.engine(contents, graphs)
-
-    def aligned(sentences: Sequence[str]) -> list[Rendered]:
-        return [
-            _aligned(contents, graphs, sentence, found)
-            for sentence, found in zip(sentences, translate(sentences), strict=True)
-        ]
-
-    return aligned
+    return lambda sentences: [
+        _aligned(contents, graphs, *pair) for pair in zip(sentences, translate(sentences), strict=True)
+    ]
 
 
 def _aligned(contents: Contents, graphs: Graphs, sentence: str, found: Rendered) -> Rendered:
@@ -156,7 +136,6 @@ def _aligned(contents: Contents, graphs: Graphs, sentence: str, found: Rendered)
     return found._replace(text=text, alignment=alignment)
 
 
-KINDS = {1: "unigram", 2: "bpe", 3: "word", 4: "char"}
 USER_DEFINED = 4  # a piece's kind
 
 
@@ -171,16 +150,11 @@ def write_tokenizer(tokenizer: Tokenizer, directory: Path, name: str) -> None:
     Raises:
         UserError: if the model has what the page's tokenizer does not know.
     """
-    model = _read(tokenizer)
+    model = parse_model(tokenizer.model)
     described = describe(model, tokenised=tokenizer.tokenised)
     text = json.dumps(described, ensure_ascii=False, separators=(",", ":"))
     (directory / f"{name}.json").write_text(text + "\n", encoding="utf-8")
     (directory / f"{name}.rules").write_bytes(model.normalizer_spec.precompiled_charsmap)
-
-
-def _read(tokenizer: Tokenizer) -> Any:
-    messages = require("sentencepiece.sentencepiece_model_pb2", "page")  # its protobuf comes with onnx
-    return messages.ModelProto.FromString(tokenizer.model)
 
 
 def describe(model: Any, *, tokenised: bool) -> dict[str, Any]:
@@ -204,7 +178,7 @@ def describe(model: Any, *, tokenised: bool) -> dict[str, Any]:
         if is_there:
             raise UserError(f"--format page cannot represent a tokenizer with {what}; use --format onnx")
     return {
-        "kind": KINDS[trained.model_type],
+        "kind": MODEL_TYPES[trained.model_type],
         "tokenised": tokenised,
         "byte_fallback": trained.byte_fallback,
         "unknown": trained.unk_surface,
