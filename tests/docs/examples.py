@@ -58,10 +58,7 @@ GIVEN = {
 }
 PASSIVE = ("text", "{eval-rst}")  # languages of blocks in which nothing runs
 # Commands whose `translate train` part is composed and checked, but not run.
-COMPOSED = {
-    "torchrun": "starts several processes",
-    "sbatch": "needs a SLURM cluster",
-}
+COMPOSED = {"torchrun": "starts several processes", "sbatch": "needs a SLURM cluster"}
 
 
 @dataclass(frozen=True)

@@ -1,28 +1,35 @@
 """Pretrained models as runs: the same pieces, logits and translations as in ``transformers``."""
 
+import io
 import json
 import os
+import pickle
 import shutil
 from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy
 import pytest
+import sentencepiece
 import torch
 from safetensors.torch import load_file, save_file
 
 import translate
 from tests.export.contents import SOURCES, TARGETS, of_transformer
-from tests.export.marian import TAGS, make_marian
+from tests.export.marian import TAGS, make_marian, write_own
 from tests.tiny_runs import without_figures
 from translate.config.composer import compose
 from translate.corpora.batching import pad
 from translate.errors import UserError
 from translate.export import huggingface
 from translate.export.import_run import import_run
+from translate.export.marian import read_vocabulary
 from translate.export.pretrained import read_pretrained
-from translate.export.pretrained_tokenizer import read_tokenizers
+from translate.export.pretrained_tokenizer import PretrainedTokenizers, read_tokenizers
 from translate.runs.fine_tuning import with_model_of_start
 from translate.runs.life import train
 from translate.runs.load import read_settings
@@ -30,33 +37,45 @@ from translate.runs.run_directory import RunDirectory
 from translate.text.tokenizer import BOS, EOS, UNKNOWN
 from translate.training.weights import model_tensors
 
+Made = Callable[[str], tuple[Path, Any, Any]]
 TEXTS = [*SOURCES, "é, ça va?", f"{TAGS[1]} you laugh", "  two   spaces "]
 
 
 @pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any, Any]:
-    """The folder of a model with one vocabulary, the model and its tokenizer."""
-    folder = tmp_path_factory.mktemp("models") / "marian"
-    return folder, *make_marian(folder)
+def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
+    """Makes the folder of a model with shared or separate vocabularies, the model and its tokenizer."""
+
+    @cache
+    def make(kind: str) -> tuple[Path, Any, Any]:
+        folder = tmp_path_factory.mktemp("models") / "marian"
+        return folder, *make_marian(folder, separate=kind == "separate")
+
+    return make
 
 
 @pytest.fixture(scope="module")
-def marian(shared: tuple[Path, Any, Any]) -> Path:
-    return shared[0]
+def marian(made: Made) -> Path:
+    return made("shared")[0]
 
 
-@pytest.fixture(scope="module", params=["shared", "separate"])
+@pytest.fixture(scope="module", params=["shared", "separate", "shared own", "separate own"])
 def pretrained(
-    request: pytest.FixtureRequest, shared: tuple[Path, Any, Any], tmp_path_factory: pytest.TempPathFactory
+    request: pytest.FixtureRequest, made: Made, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[Any, ...]:
-    """A model and its tokenizer, the run that it became, and the numbers of its pieces here."""
-    folder, out = tmp_path_factory.mktemp("models") / "marian", tmp_path_factory.mktemp("runs") / "run"
-    if request.param == "shared":
-        folder, model, tokenizer = shared
-    else:
-        model, tokenizer = make_marian(folder, separate=True)
+    """A model and its tokenizer, the run that it became, and the numbers of its pieces there."""
+    kind, *own = request.param.split()
+    folder, model, tokenizer = made(kind)
+    new = tmp_path_factory.mktemp("runs")
+    if own:
+        model = deepcopy(model)
+        write_own(new / "own", folder, model, tied=kind == "shared")
+        folder = new / "own"
     pieces = read_tokenizers(read_pretrained(str(folder)))
-    return model, tokenizer, imported(folder, out), pieces
+    if own:  # padding is last there
+        last = model.config.pad_token_id
+        sides = [side._replace(rows=[row - 1 if row else last for row in side.rows]) for side in pieces[1:]]
+        pieces = PretrainedTokenizers(pieces.pair, *sides)
+    return model, tokenizer, imported(folder, new / "run"), pieces
 
 
 def imported(folder: Path, out: Path) -> Any:
@@ -91,10 +110,10 @@ def test_logits_of_a_padded_batch_are_equal(pretrained: tuple[Any, ...]) -> None
     torch.testing.assert_close(found[visible], wanted[visible], rtol=0, atol=1e-5)
 
 
+@pytest.mark.parametrize("pretrained", ["shared", "separate"], indirect=True)
 @pytest.mark.parametrize(("beam_size", "stop"), [(1, "beaten"), (3, "beaten"), (3, "full")])
 def test_translations_are_those_of_generate(pretrained: tuple[Any, ...], beam_size: int, stop: str) -> None:
     model, tokenizer, run, _ = pretrained
-    assert run.search.stop == "beaten"  # the default there
     texts = [text for text in SOURCES if text]
     search = replace(run.search, stop=stop)
     found = [result.text for result in run.translate(texts, beam_size=beam_size, search=search)]
@@ -155,31 +174,16 @@ def test_an_imported_run_learns_more_with_guided_alignment(marian: Path, tmp_pat
     files = (tmp_path / "train.en", tmp_path / "train.fr")
     for file, lines in zip(files, zip(*pairs)):
         file.write_text("\n".join(lines * 2) + "\n", encoding="utf-8")
-    given = [
-        "experiment=fine_tune",
-        "data=files",
-        f"data.train.source={files[0]}",
-        f"run.directory={tmp_path / 'run'}",
-    ]
-    given += [
-        f"data.train.target={files[1]}",
-        f"training.start_from={tmp_path / 'start'}",
-        "training.max_steps=2",
-    ]
-    given += [
-        "training.guided_alignment=0.5",
-        "training.patience=null",
-        "schedule.warmup=1",
-        "runtime.threads=1",
-        "runtime.device=cpu",
-    ]
+    given = ["experiment=fine_tune", "data=files", "runtime.threads=1", "runtime.device=cpu"]
+    given += [f"data.train.source={files[0]}", f"data.train.target={files[1]}", "schedule.warmup=1"]
+    given += [f"run.directory={tmp_path / 'run'}", f"training.start_from={tmp_path / 'start'}"]
+    given += ["training.guided_alignment=0.5", "training.max_steps=2", "training.patience=null"]
     with without_figures():
         assert train(with_model_of_start(compose(given), [text.partition("=")[0] for text in given])) == 0
     tuned = translate.load(tmp_path / "run", device="cpu", checkpoint="last")
     assert not torch.equal(tuned.model.output_weight, start.model.output_weight)
-    assert (
-        "".join(tuned.translate(["I love you ."], alignments=True)[0].alignment.source_words) == "Iloveyou."
-    )
+    (found,) = tuned.translate(["I love you ."], alignments=True)
+    assert found.alignment.source_words == ["I", "love", "you", "."]
 
 
 def test_an_imported_model_is_exported_again(marian: Path, tmp_path: Path) -> None:
@@ -211,10 +215,8 @@ def test_weights_of_torch_are_read_without_running_code(
     file = folder / "pytorch_model.bin"
     torch.save(weights, file, _use_new_zipfile_serialization=zipped)
     plain, other = imported(marian, tmp_path / "plain"), imported(folder, tmp_path / "run")
-    assert all(
-        torch.equal(*pair)
-        for pair in zip(model_tensors(plain.model).values(), model_tensors(other.model).values())
-    )
+    tensors = (model_tensors(run.model).values() for run in (plain, other))
+    assert all(torch.equal(*pair) for pair in zip(*tensors, strict=True))
     torch.save({**weights, "more": Code()}, file, _use_new_zipfile_serialization=zipped)
     assert "code of strangers is not run" in refused(folder, tmp_path / "new")
     assert not Path("planted").exists()
@@ -233,16 +235,8 @@ def refused(model: Path | str, out: Path) -> str:
 @pytest.mark.parametrize(
     ("file", "changes", "message"),
     [
-        (
-            "config.json",
-            {"model_type": "t5", "architectures": ["T5Model"]},
-            "its architecture is t5 (T5Model)",
-        ),
-        (
-            "config.json",
-            {"activation_function": "gelu_new"},
-            "activation_function=gelu_new (it has relu, gelu",
-        ),
+        ("config.json", {"model_type": "t5", "architectures": ["T5Model"]}, "architecture is t5 (T5Model)"),
+        ("config.json", {"activation_function": "gelu_new"}, "function=gelu_new (it has relu, gelu"),
         ("config.json", {"scale_embedding": False}, "scale_embedding=False (it has true)"),
         ("config.json", {"decoder_ffn_dim": 19}, "decoder_ffn_dim=19 (it has the encoder's 34)"),
         ("config.json", {"d_model": "${oc.env:HOME}"}, "d_model: expected a number"),
@@ -253,43 +247,113 @@ def refused(model: Path | str, out: Path) -> str:
         ("config.json", {"pad_token_id": 1000}, "has no piece for pad_token_id=1000"),
         ("vocab.json", {"more": 10**6}, "expected a number for each piece"),
         ("vocab.json", {"more": [1]}, "expected pieces with their numbers"),
-    ],
-    ids=str,
-)
-def test_what_does_not_fit_is_named(
-    file: str, changes: dict[str, Any], message: str, marian: Path, tmp_path: Path
-) -> None:
-    folder = Path(shutil.copytree(marian, tmp_path / "copy"))
-    values = json.loads((folder / file).read_text(encoding="utf-8"))
-    (folder / file).write_text(json.dumps(values | changes), encoding="utf-8")
-    assert message in refused(folder, tmp_path / "run")
-
-
-@pytest.mark.parametrize(
-    ("file", "content", "message"),
-    [
-        ("config.json", None, "no model; expected a folder in the layout"),
+        ("config.json", None, "no model; expected a folder as the Hugging Face hub"),
         ("model.safetensors", None, "no weights; expected model.safetensors or pytorch_model.bin"),
         ("model.safetensors", b"cut short", "damaged or cut short"),
-        ("source.spm", None, "no such file; expected the SentencePiece model of"),
+        ("source.spm", None, "no such file; expected the SentencePiece model of a Marian, not BPE"),
         ("target.spm", b"\xffno message", "no SentencePiece model"),
-        ("vocab.json", b'{"a": 0, "</s>": 1, "<unk>": 2}', "of the SentencePiece models, such as"),
+        ("vocab.json", b'{"<pad>": 47, "</s>": 0, "<unk>": 1}', "of the SentencePiece models, such as"),
         ("vocab.json", b"[]", "expected names and values"),
     ],
     ids=str,
 )
-def test_missing_and_damaged_files_are_named(
-    file: str, content: bytes | None, message: str, marian: Path, tmp_path: Path
+def test_what_does_not_fit_is_named(
+    file: str, changes: dict[str, Any] | bytes | None, message: str, marian: Path, tmp_path: Path
 ) -> None:
     folder = Path(shutil.copytree(marian, tmp_path / "copy"))
-    (folder / file).unlink()
-    if content is not None:
-        (folder / file).write_bytes(content)
-    if content and content.startswith(b'{"a"'):
-        values = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-        special = {"pad_token_id": 0, "decoder_start_token_id": 0, "eos_token_id": 1}
-        (folder / "config.json").write_text(json.dumps(values | special), encoding="utf-8")
+    if isinstance(changes, dict):
+        changes = json.dumps(json.loads((folder / file).read_bytes()) | changes).encode()
+    change(folder / file, changes)
     assert message in refused(folder, tmp_path / "run")
+
+
+def change(file: Path, content: bytes | None) -> None:
+    """Give a file another content, or remove it."""
+    file.unlink()
+    if content is not None:
+        file.write_bytes(content)
+
+
+@pytest.mark.parametrize("norms", [("", "dan", ""), ("n", "da", "n")], ids="/".join)
+def test_ctranslate2_reads_marians_own_files_alike(
+    norms: tuple[str, str, str], made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library = pytest.importorskip("ctranslate2")
+    (folder, original, _), own = made("separate"), tmp_path / "own"
+    model, names = deepcopy(original), ("preprocess", "postprocess", "postprocess_top")
+    changed: dict[str, Any] = {f"transformer_{name}": norm for name, norm in zip(names, norms, strict=True)}
+    write_own(own, folder, model, **changed)
+    table = model.model.encoder.embed_positions.weight.numpy()  # Marian's; theirs has other wave lengths
+    monkeypatch.setattr(library.converters.marian, "_make_sinusoidal_position_encodings", lambda dim: table)
+    library.converters.OpusMTConverter(str(own)).convert(str(tmp_path / "other"))
+    engine = library.Translator(str(tmp_path / "other"), compute_type="float32")
+    cutter = sentencepiece.SentencePieceProcessor(model_file=str(own / "source.spm"))
+    run = imported(own, tmp_path / "run")
+    assert (run.search.beam_size, run.search.length_penalty, run.search.stop) == (4, 1, "full")
+    known = run.tokenizers.target.pieces(range(len(run.tokenizers.target)))
+    for text in filter(None, SOURCES):
+        pieces = [cutter.encode(text, out_type=str)]
+        (found,) = engine.translate_batch(pieces, beam_size=1, max_decoding_length=23)
+        ids = [known.index(piece) for piece in found.hypotheses[0]]
+        source = torch.tensor([[*run.tokenizers.source.encode(text), EOS]])
+        hidden = run.model(source, None, torch.tensor([[BOS, *ids]]))
+        assert run.model.logits(hidden)[0].argmax(1)[: len(ids)].tolist() == ids
+        (theirs,) = engine.score_batch(pieces, [found.hypotheses[0]])
+        ours = torch.log_softmax(run.model.logits(hidden), -1)[0, range(len(ids) + 1), [*ids, EOS]]
+        torch.testing.assert_close(ours, torch.tensor(theirs.log_probs), rtol=0, atol=2e-5)
+
+
+def test_vocabularies_of_marian_are_lists_of_pieces(tmp_path: Path) -> None:
+    load = pytest.importorskip("ctranslate2").converters.marian.load_vocab
+    pieces = ["</s>", "<unk>", "on", "1", '"', "▁:", "a: b", "\u2028", "\x85", "'"]
+    lines = [*pieces[:4], '"\\""', '"▁:"', '"a: b"', "\u2028", '"\\x85"', "''''"]
+    text = "".join(f"{line}: {number}\n" for number, line in enumerate(lines))
+    (tmp_path / "a.yml").write_text(text, encoding="utf-8")
+    (tmp_path / "a.vocab").write_text("\n".join(pieces), encoding="utf-8")
+    assert load(tmp_path / "a.yml") == pieces
+    for name in ("a.yml", "a.vocab"):
+        rows = read_vocabulary(tmp_path / name)
+        assert sorted(rows, key=rows.__getitem__) == ["<pad>", *pieces]
+
+
+def npz(save: Callable[..., None], value: Any, **arrays: Any) -> bytes:
+    """A file of numpy with a value instead of the settings."""
+    file = io.BytesIO()
+    save(file, **{"special:model.yml": numpy.array([value])}, **arrays)
+    return file.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"type": "s2s"}, "type=s2s (it has transformer)"),
+        ({"transformer_decoder_autoreg": "rnn"}, "autoreg=rnn (it has self-attention)"),
+        ({"transformer_ffn_activation": "gelu"}, "activation=gelu (it has swish or relu)"),
+        ({"transformer_preprocess": "n"}, "postprocess-top=n/dan/ (it has /dan/ or n/da/n)"),
+        ({"dim_emb": 30}, "24), expected (48, 30) by its configuration"),
+        ({"models": ["model.intgemm.bin"]}, "expected one .npz and two .yml"),
+        ({"vocabs": ["vocab.spm", "vocab.spm"]}, "two .yml or .vocab, got"),
+        ({"word_penalty": 0.5}, "word-penalty=0.5 (it has 0)"),
+        ({"decoder.yml": b"- a"}, "expected one .npz and"),
+        ({"model.npz": None}, "missing, damaged or not Marian's"),
+        ({"model.npz": pickle.dumps(1)}, "pickled"),
+        ({"model.npz": npz(numpy.savez, {})}, "allow_pickle=False"),
+        ({"model.npz": npz(numpy.savez_compressed, 1)}, "is compressed"),
+        ({"model.npz": npz(numpy.savez, b"{}", W=numpy.ones(3, int))}, "W holds int64"),
+        ({"encoder.vocab.yml": None}, "no vocabulary"),
+        ({"encoder.vocab.yml": b"- a\n"}, "expected a piece and its number, got '- a'"),
+        ({"encoder.vocab.yml": b"a: 0\n"}, "has no piece for unk_token=<unk>"),
+    ],
+    ids=str,
+)
+def test_what_marian_has_beside_is_refused(
+    changed: dict[str, Any], message: str, made: Made, tmp_path: Path
+) -> None:
+    (original, model, _), own = made("shared"), tmp_path / "own"
+    write_own(own, original, deepcopy(model), **{name: changed[name] for name in changed if "." not in name})
+    for name in (name for name in changed if "." in name):
+        change(own / name, changed[name])
+    assert message in refused(own, tmp_path / "run")
 
 
 def test_weights_that_are_not_finite_are_refused(marian: Path, tmp_path: Path) -> None:
@@ -304,15 +368,13 @@ def test_names_of_the_hub_are_found_in_its_cache(
     marian: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     constants = pytest.importorskip("huggingface_hub").constants
-    cache = tmp_path / "cache"
-    commit = "0123456789abcdef" * 2 + "01234567"
+    cache, commit = tmp_path / "cache", "0123456789abcdef" * 2 + "01234567"
     repository = cache / "models--Some-One--opus-mt-en-fr"
     (repository / "refs").mkdir(parents=True)
     (repository / "refs" / "main").write_text(commit)
-    (repository / "blobs").mkdir()
+    shutil.copytree(marian, repository / "blobs")
     (repository / "snapshots" / commit).mkdir(parents=True)
     for path in marian.iterdir():
-        shutil.copy(path, repository / "blobs" / path.name)
         (repository / "snapshots" / commit / path.name).symlink_to(f"../../blobs/{path.name}")
     card = "---\nlanguage: [en, fr]\nlicense: cc-by-4.0\n---\n# text\nlicense: none\n"
     (repository / "snapshots" / commit / "README.md").write_text(card)
@@ -339,6 +401,6 @@ def test_the_command_writes_a_run_that_others_take(
     assert capsys.readouterr().out
     settings = read_settings(RunDirectory(out))
     assert (settings.model["positions"], settings.model["pre_norm"]) == ("marian", False)
-    assert settings.search.beam_size == 4
+    assert (settings.search.beam_size, settings.search.stop) == (4, "beaten")  # the default there
     assert run(["import", str(marian), "--out", str(out)]) == 2
     assert "exists already" in capsys.readouterr().err

@@ -22,8 +22,8 @@ def import_model(
         typer.Argument(
             metavar="MODEL",
             help="A folder in the layout of the Hugging Face hub (config.json, model.safetensors or "
-            "pytorch_model.bin, source.spm, target.spm, vocab.json), or a name of the hub, whose files stay "
-            "in the hub's own cache.",
+            "pytorch_model.bin, source.spm, target.spm, vocab.json) or of Marian (decoder.yml, .npz, .yml, "
+            "source.spm, target.spm), or a name of the hub, whose files stay in the hub's own cache.",
         ),
     ],
     out: Annotated[Path, option("DIR", "Folder of the run, to be created.")],

@@ -13,15 +13,8 @@ from translate.config.names import shorten
 from translate.config.settings import Settings, check_config
 from translate.errors import UserError
 from translate.export.huggingface import named_weights
-from translate.export.pretrained import (
-    EMBEDDINGS,
-    POSITIONS,
-    TIED,
-    Pretrained,
-    checksum,
-    licence_of,
-    read_pretrained,
-)
+from translate.export.marian import NEVER
+from translate.export.pretrained import EMBEDDINGS, POSITIONS, TIED, Pretrained, read_pretrained
 from translate.export.pretrained_tokenizer import PretrainedTokenizers, read_tokenizers
 from translate.models import Transformer
 from translate.models.sizes import SizeLimit
@@ -29,6 +22,7 @@ from translate.runs.checkpoint import WEIGHTS, save_weights
 from translate.runs.load import build_model, vocabulary_sizes
 from translate.runs.run_directory import RunDirectory
 from translate.runs.start import stored_text
+from translate.text.bounded import checksum
 from translate.text.escape import for_code, for_markdown
 from translate.text.file_writing import aside, explain_write_errors
 from translate.training.weights import first_non_finite, model_tensors
@@ -36,14 +30,13 @@ from translate.version import __version__
 
 BIAS = "final_logits_bias"
 LANGUAGE = re.compile(r"[\w-]{1,35}")
-NEVER = -100.0  # the bias of pieces that are not in the pretrained vocabulary; finite, for label smoothing
 
 
 def import_run(name: str, out: str | Path, *, report: Callable[[str], None] = print) -> None:
     """Write a pretrained model as a run.
 
     Args:
-        name: a folder in the layout of the Hugging Face hub, or a name on it.
+        name: a folder in the layout of the Hugging Face hub or of Marian, or a name on the hub.
         out: folder to be created.
         report: called with each line for the user.
 
@@ -72,10 +65,8 @@ def import_run(name: str, out: str | Path, *, report: Callable[[str], None] = pr
         tokenizers.pair.save(run.tokenizer)
         run.write_config(stored_text(config, settings))
         run.card.write_text(_card(pretrained, tokenizers, settings, model, out), encoding="utf-8")
-    source, target = (
-        settings.data.source_language or "an unnamed language",
-        settings.data.target_language or "another",
-    )
+    source = settings.data.source_language or "an unnamed language"
+    target = settings.data.target_language or "another"
     report(f"{shorten(name)}: {source} to {target}, {model.num_parameters():,} parameters")
     report(f"run written to {out}; its alignments show all heads of the middle layer until they are chosen:")
     report(f"  translate align calibrate {out} --source FILE --target FILE")
@@ -117,6 +108,7 @@ def _model(pretrained: Pretrained, tokenizers: PretrainedTokenizers, settings: S
         model = build_model(settings.model, vocabulary_sizes(tokenizers.pair), ())
     assert isinstance(model, Transformer)
     tensors = {BIAS: torch.zeros(1, tokenizers.target.num_rows), **pretrained.tensors}
+    pretrained.tensors.clear()  # so that each can go once the model has it
     unread = tensors.keys() - {BIAS, *POSITIONS}
     for name, own in named_weights(model):
         names = pretrained.aliases(name)
@@ -131,6 +123,8 @@ def _model(pretrained: Pretrained, tokenizers: PretrainedTokenizers, settings: S
             raise UserError(
                 f"{pretrained.file}: {name} {got}, expected {tuple(expected)} by its configuration"
             )
+        if vocabulary is None:  # others may be read twice
+            del tensors[name]
         own.copy_(found if vocabulary is None else found.index_select(side, torch.tensor(vocabulary.rows)))
     if unread:
         raise UserError(
@@ -158,7 +152,7 @@ def _card(
     pair = tokenizers.pair
     rows = {
         "source": pretrained.origin,
-        "licence": licence_of(pretrained.folder),
+        "licence": pretrained.licence,
         "weights": f"{pretrained.file.name}, SHA-256 {checksum(pretrained.file)}",
         "model": f"{pretrained.config['model_type']}, {model.num_parameters():,} parameters",
         "tokenizer": f"SentencePiece {pair.source.model_type}, {len(pair.target):,} target pieces",

@@ -1,14 +1,13 @@
-"""Reads pretrained models of others: Marian in the layout of Hugging Face, and our own exports.
+"""Reads pretrained models of others: Marian's, in the layout of Hugging Face or its own, and our own exports.
 
 Nothing of them is run, and no weight is read before configuration and vocabulary are known to fit.
 """
 
-import hashlib
 import math
 import pickle
 import re
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ from torch import Tensor
 
 from translate.config.names import did_you_mean, nearest, shorten
 from translate.errors import UserError
+from translate.export.marian import DECODER, read_marian, read_vocabulary
 from translate.models.embedding import SINUSOIDS, sinusoids
 from translate.models.transformer_layer import ACTIVATIONS
 from translate.search.ctranslate2.conversion import Refusals
@@ -32,7 +32,7 @@ WEIGHTS = ("model.safetensors", "pytorch_model.bin")
 FILES = ("*.json", "*.spm", "README.md")  # beside the weights
 MAX_JSON = 1 << 26  # bytes; vocabularies have up to a few MiB
 HUB_NAME = re.compile(r"[\w.-]{1,96}/[\w.-]{1,96}")
-NOT_READ = "expected a folder in the layout of the Hugging Face hub, with config.json"
+NOT_READ = f"expected a folder as the Hugging Face hub has it, with config.json, or Marian's, with {DECODER}"
 POSITIONS = ("model.encoder.embed_positions.weight", "model.decoder.embed_positions.weight")
 # Names that may be those of one matrix, of which a file then holds any.
 TIED = ("model.shared.weight", "lm_head.weight")
@@ -48,13 +48,17 @@ class Pretrained:
         config: the content of ``config.json``, ``generation_config.json`` and ``tokenizer_config.json``.
         tensors: by their names.
         file: of the weights.
+        vocabularies: the files for source and target.
+        known: options of the Transformer that ``config`` does not tell.
         origin: where it comes from, for the model card.
     """
 
     folder: Path
     config: Mapping[str, Any]
-    tensors: Mapping[str, Tensor]
+    tensors: dict[str, Tensor]
     file: Path
+    vocabularies: Sequence[str]
+    known: Mapping[str, Any]
     origin: str
 
     @property
@@ -64,6 +68,16 @@ class Pretrained:
         if self.config.get("tie_word_embeddings", True):
             return "all" if shared else "target"
         return "none"
+
+    @property
+    def licence(self) -> str:
+        """The licence that the model's card names."""
+        try:
+            text = read_bounded(self.folder / "README.md").decode("utf-8", "replace")
+        except (FileNotFoundError, UserError):
+            return "not named"
+        found = re.search(r"^license: *(\S.*)$", text.partition("\n---\n")[0], re.MULTILINE)
+        return found[1].strip() if found else "not named"
 
     def number(self, name: str, default: float | None = None) -> float:
         """A number of the configuration; raises ``UserError`` if it is none."""
@@ -95,16 +109,13 @@ class Pretrained:
         refusals.check()
         return {
             "width": self.number("d_model"),
-            "feedforward_size": sizes["ffn_dim"],
-            "num_heads": sizes["attention_heads"],
-            "encoder_layers": self.number("encoder_layers"),
-            "decoder_layers": self.number("decoder_layers"),
+            **{"feedforward_size": sizes["ffn_dim"], "num_heads": sizes["attention_heads"]},
+            **{name: self.number(name) for name in ("encoder_layers", "decoder_layers")},
             "dropout": self.number("dropout", 0.0),
             "feedforward_dropout": self.number("activation_dropout", 0.0),
-            "pre_norm": ARCHITECTURES[config["model_type"]],
-            "feedforward": function,
-            "tie": self.tie,
+            **{"feedforward": function, "tie": self.tie, "pre_norm": ARCHITECTURES[config["model_type"]]},
             **self._positions(),
+            **self.known,
         }
 
     def _positions(self) -> dict[str, Any]:
@@ -133,6 +144,8 @@ def read_pretrained(name: str) -> Pretrained:
         UserError: if there is none, or none of the ``ARCHITECTURES``, or for a damaged file.
     """
     folder, origin = _find(name)
+    if not (folder / "config.json").exists() and (folder / DECODER).exists():
+        return Pretrained(folder, *read_marian(folder, WHO), origin)
     config = _read(folder / "config.json")
     kind = config.get("model_type")
     if kind not in ARCHITECTURES:
@@ -148,14 +161,15 @@ def read_pretrained(name: str) -> Pretrained:
     file = next((folder / file for file in WEIGHTS if (folder / file).is_file()), None)
     if file is None:
         raise UserError(f"{name}: no weights; expected {' or '.join(WEIGHTS)}")
-    return Pretrained(folder, config, _tensors(file), file, origin)
+    names = ["vocab.json", "target_vocab.json" if config.get("separate_vocabs") else "vocab.json"]
+    return Pretrained(folder, config, _tensors(file), file, names, {}, origin)
 
 
 def _find(name: str) -> tuple[Path, str]:
     """The folder of a model, and where it comes from."""
     folder = Path(name)
     if folder.is_dir():
-        if not (folder / "config.json").is_file():
+        if not any((folder / file).is_file() for file in ("config.json", DECODER)):
             raise UserError(f"{name}: no model; {NOT_READ}")
         return folder, name
     if folder.exists():
@@ -208,25 +222,9 @@ def _tensors(file: Path) -> dict[str, Tensor]:
     return found
 
 
-def licence_of(folder: Path) -> str:
-    """The licence that a model's card names."""
-    try:
-        text = read_bounded(folder / "README.md").decode("utf-8", "replace")
-    except (FileNotFoundError, UserError):
-        return "not named"
-    found = re.search(r"^license: *(\S.*)$", text.partition("\n---\n")[0], re.MULTILINE)
-    return found[1].strip() if found else "not named"
-
-
-def checksum(file: Path) -> str:
-    """SHA-256 of a file."""
-    with file.open("rb") as content:
-        return hashlib.file_digest(content, "sha256").hexdigest()
-
-
 def vocabulary_file(path: Path) -> dict[str, int]:
     """The id of each piece; raises ``UserError`` if the file is missing or is no vocabulary."""
-    ids = _read(path)
+    ids = _read(path) if path.suffix == ".json" else read_vocabulary(path)
     if not ids or not all(type(number) is int and number >= 0 for number in ids.values()):
         raise UserError(f"{path}: expected pieces with their numbers")
     return ids

@@ -49,7 +49,7 @@ class PretrainedTokenizers(NamedTuple):
 
 
 def read_tokenizers(pretrained: Pretrained) -> PretrainedTokenizers:
-    """Read ``source.spm``, ``target.spm``, ``vocab.json`` and, if there are two, ``target_vocab.json``.
+    """Read ``source.spm``, ``target.spm`` and the vocabularies.
 
     Raises:
         UserError: if one is missing or damaged, or if they do not fit each other or the configuration.
@@ -57,9 +57,8 @@ def read_tokenizers(pretrained: Pretrained) -> PretrainedTokenizers:
     folder, config = pretrained.folder, pretrained.config
     models = [_read_model(folder / f"{side}.spm") for side in ("source", "target")]
     cut = [frozenset(_by_name(model)) for model in models]
-    names, sizes = ["vocab.json", "vocab.json"], [int(pretrained.number("vocab_size"))] * 2
-    if config.get("separate_vocabs"):
-        names[1] = "target_vocab.json"
+    names, sizes = pretrained.vocabularies, [int(pretrained.number("vocab_size"))] * 2
+    if names[0] != names[1]:
         sizes[1] = int(pretrained.number("decoder_vocab_size", sizes[0]))
     if names[0] == names[1] or pretrained.tie == "all":
         cut = [cut[0] | cut[1]] * 2
@@ -80,7 +79,9 @@ def _read_model(path: Path) -> Any:
     try:
         model = parse_model(read_bounded(path, limit=MAX_MODEL_BYTES))
     except FileNotFoundError as error:
-        raise UserError(f"{path}: no such file; expected the SentencePiece model of a Marian") from error
+        raise UserError(
+            f"{path}: no such file; expected the SentencePiece model of a Marian, not BPE"
+        ) from error
     except ValueError as error:
         raise UserError(f"{path}: no SentencePiece model ({shorten(error)})") from error
     if not model.pieces:
@@ -106,7 +107,7 @@ def _vocabulary(pretrained: Pretrained, name: str, size: int, cut: frozenset[str
         "pad_token_id": config.get("pad_token_id"),
         "unk_token": ids.get(unknown),
         "decoder_start_token_id": config.get("decoder_start_token_id"),
-        "eos_token_id": config.get("eos_token_id"),
+        "eos_token_id": config.get("eos_token_id", ids.get("</s>")),
     }
     for key, row in special.items():
         if type(row) is not int or row not in by_row:

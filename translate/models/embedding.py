@@ -43,8 +43,9 @@ def sinusoids(
 ) -> Tensor:
     """Sine and cosine of geometrically growing wave lengths: Vaswani et al. 2017, 3.5. -> (L, D).
 
-    For starts (B,) it is (B, L, D). As in tensor2tensor all sines come before all cosines, and the longest
-    wave is reached exactly; ``marian`` has the wave lengths of the paper, rounded once, as Marian does.
+    For starts (B,) it is (B, L, D). As in tensor2tensor and Marian all sines come before all cosines, and the
+    longest wave is reached exactly; ``marian`` has the wave lengths of the paper, rounded once, as the Marian
+    of ``transformers`` does.
     """
     half = (width + 1) // 2
     precision, steps = (torch.float64, half) if kind == "marian" else (torch.float32, max(1, half - 1))
