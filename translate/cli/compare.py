@@ -29,7 +29,6 @@ Examples:
   translate compare runs/old runs/new --source test.en --reference test.de
   translate compare runs/old runs/new other=other.de --source test.en \\
       --reference test.de --sentences 20
-  translate compare a=a.de b=b.de --source test.en --reference test.de --json
   translate compare mine=mine.de --source test.en --reference test.de --ter
 """
 
@@ -220,17 +219,10 @@ def _lines(record: dict[str, Any]) -> list[str]:
             f"{better:,} better, {worse:,} worse, {equal:,} equal"
         )
     if parts := record["lengths"]:
-        words = [f"{part['shortest']:,} to {part['longest']:,}" for part in parts]
+        spans = [f"{part['shortest']:,} to {part['longest']:,} ({part['sentences']:,})" for part in parts]
+        rows = [[_label(name), *(f"{part['bleu'][name]:.2f}" for part in parts)] for name in parts[0]["bleu"]]
         lines += ["", "BLEU by the words of the source, in brackets the number of sentences"]
-        lines += aligned(
-            [
-                ["", *(f"{span} ({part['sentences']:,})" for span, part in zip(words, parts, strict=True))],
-                *(
-                    [_label(name), *(f"{part['bleu'][name]:.2f}" for part in parts)]
-                    for name in parts[0]["bleu"]
-                ),
-            ]
-        )
+        lines += aligned([["", *spans], *rows])
     lines.append("")
     for metric, signatures in record["signatures"].items():
         lines += [f"{NAMES[metric]}, {test}: {signature}" for test, signature in signatures.items()]

@@ -26,22 +26,33 @@ LISTED = re.compile(r"(.+): +([0-9]{1,9})")  # a piece and its number
 NEVER = -100.0  # the bias of pieces that the pretrained model does not have; finite, for label smoothing
 # How Marian's names become those of the hub, one change after the other.
 RENAMED: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
-    *((r"^Wemb$", "model.shared.weight"), (r"^decoder_ff_logit_out_Wt?$", "lm_head.weight")),
+    (r"^Wemb$", "model.shared.weight"),
+    (r"^decoder_ff_logit_out_Wt?$", "lm_head.weight"),
     (r"^decoder_ff_logit_out_b$", "final_logits_bias"),
-    *((r"^(encoder|decoder)_", r"model.\1."), (r"\.Wemb$", ".embed_tokens.weight")),
+    (r"^(encoder|decoder)_", r"model.\1."),
+    (r"\.Wemb$", ".embed_tokens.weight"),
     (r"\.l(\d+)_", lambda found: f".layers.{int(found[1]) - 1}."),
-    *((r"_W([qkvo12])$", r"_\1.weight"), (r"_b([qkvo12])$", r"_\1.bias")),
-    *((r"_ln_scale(_pre)?$", "_layer_norm.weight"), (r"_ln_bias(_pre)?$", "_layer_norm.bias")),
-    *((r"\.top_", "."), (r"\.context_", ".encoder_"), (r"_Wo_layer", "_attn_layer")),
-    *((r"\.ffn_ffn_", ".final_"), (r"\.ffn_([12])", r".fc\1")),
-    *((r"_([qkv])\.", r"_attn.\1_proj."), (r"_o\.", "_attn.out_proj.")),
+    (r"_W([qkvo12])$", r"_\1.weight"),
+    (r"_b([qkvo12])$", r"_\1.bias"),
+    (r"_ln_scale(_pre)?$", "_layer_norm.weight"),
+    (r"_ln_bias(_pre)?$", "_layer_norm.bias"),
+    (r"\.top_", "."),
+    (r"\.context_", ".encoder_"),
+    (r"_Wo_layer", "_attn_layer"),
+    (r"\.ffn_ffn_", ".final_"),
+    (r"\.ffn_([12])", r".fc\1"),
+    (r"_([qkv])\.", r"_attn.\1_proj."),
+    (r"_o\.", "_attn.out_proj."),
 )
 # Marian's settings that its names do not show, with the values that a Transformer here can have; the first is
 # the default. Marian's gelu is x sigmoid(1.702 x).
 KNOWN: dict[str, tuple[Any, ...]] = {
-    **{"type": ("transformer",), "transformer-decoder-autoreg": ("self-attention",)},
-    **{"transformer-ffn-activation": ("swish", "relu"), "transformer-postprocess-emb": ("d", "")},
-    **{"right-left": (False,), "word-penalty": (0,)},
+    "type": ("transformer",),
+    "transformer-decoder-autoreg": ("self-attention",),
+    "transformer-ffn-activation": ("swish", "relu"),
+    "transformer-postprocess-emb": ("d", ""),
+    "right-left": (False,),
+    "word-penalty": (0,),
 }
 OPERATIONS = ("transformer-preprocess", "transformer-postprocess", "transformer-postprocess-top")
 NORMS = {"/dan/": False, "n/da/n": True}  # by these operations; and whether they come first
@@ -76,20 +87,26 @@ def read_marian(folder: Path, who: str) -> tuple[Any, dict[str, Tensor], Path, l
     refusals.check()
     shared = tensors.get("model.shared.weight", torch.empty(0))
     sizes = [len(tensors.get(f"model.{side}coder.embed_tokens.weight", shared)) for side in ("en", "de")]
-    heads, width = model.get("transformer-heads"), model.get("transformer-dim-ffn")
     config = {
-        # Marian stores no dropout, and ends a beam when as many hypotheses have ended as it is wide.
-        **{"model_type": "marian", "scale_embedding": True, "dropout": 0.1, "early_stopping": True},
-        **{"vocab_size": sizes[0], "decoder_vocab_size": sizes[1], "d_model": model.get("dim-emb")},
-        **{"encoder_layers": model.get("enc-depth"), "decoder_layers": model.get("dec-depth")},
-        **{"encoder_attention_heads": heads, "decoder_attention_heads": heads},
-        **{"encoder_ffn_dim": width, "decoder_ffn_dim": width},
+        "model_type": "marian",
+        "scale_embedding": True,
+        "dropout": 0.1,  # Marian stores none
+        "early_stopping": True,  # it ends a beam when as many hypotheses have ended as it is wide
+        "vocab_size": sizes[0],
+        "decoder_vocab_size": sizes[1],
+        "d_model": model.get("dim-emb"),
+        "encoder_layers": model.get("enc-depth"),
+        "decoder_layers": model.get("dec-depth"),
+        **{f"{side}_attention_heads": model.get("transformer-heads") for side in ("encoder", "decoder")},
+        **{f"{side}_ffn_dim": model.get("transformer-dim-ffn") for side in ("encoder", "decoder")},
         "activation_function": model.get("transformer-ffn-activation", "swish"),
         "share_encoder_decoder_embeddings": len(shared) > 0,
         "tie_word_embeddings": "lm_head.weight" not in tensors,
-        **{"pad_token_id": 0, "decoder_start_token_id": 0, "unk_token": "<unk>"},
-        # The defaults are those of marian-decoder.
-        **{"num_beams": decoder.get("beam-size", 12), "length_penalty": decoder.get("normalize", 0.0)},
+        "pad_token_id": 0,
+        "decoder_start_token_id": 0,
+        "unk_token": "<unk>",
+        "num_beams": decoder.get("beam-size", 12),  # as marian-decoder
+        "length_penalty": decoder.get("normalize", 0.0),
     }
     # transformers and CTranslate2 compute Marian's positions with other wave lengths.
     return config, tensors, file, names[1:], {"pre_norm": NORMS[norms], "positions": "sinusoidal"}

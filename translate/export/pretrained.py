@@ -109,11 +109,14 @@ class Pretrained:
         refusals.check()
         return {
             "width": self.number("d_model"),
-            **{"feedforward_size": sizes["ffn_dim"], "num_heads": sizes["attention_heads"]},
+            "feedforward_size": sizes["ffn_dim"],
+            "num_heads": sizes["attention_heads"],
             **{name: self.number(name) for name in ("encoder_layers", "decoder_layers")},
             "dropout": self.number("dropout", 0.0),
             "feedforward_dropout": self.number("activation_dropout", 0.0),
-            **{"feedforward": function, "tie": self.tie, "pre_norm": ARCHITECTURES[config["model_type"]]},
+            "feedforward": function,
+            "tie": self.tie,
+            "pre_norm": ARCHITECTURES[config["model_type"]],
             **self._positions(),
             **self.known,
         }

@@ -25,10 +25,8 @@ from translate.serve.word_confidence import stored
 from translate.text.tokenizer import BOS, EOS, MODEL_TYPES, Tokenizer, parse_model
 
 FORMAT = "page"
-SCRIPTS = (
-    *("engine.js", "links.js", "normaliser.js", "paragraphs.js"),
-    *("request.js", "search.js", "tokenizer.js", "words.js"),
-)
+NAMES = "engine", "links", "normaliser", "paragraphs", "request", "search", "tokenizer", "words"
+SCRIPTS = [f"{name}.js" for name in NAMES]
 SEARCHED = ("beam_size", "length_penalty", "max_length_ratio", "max_length_extra", "max_length")
 # As strict as the live page's; WebAssembly must be allowed by name.
 POLICY = (
@@ -73,9 +71,8 @@ def export(
         (directory / path).write_text(page, encoding="utf-8")
     (directory / "runtime").mkdir()
     for name, content in files.items():
-        (directory / "runtime" / name.replace(".mjs", ".js")).write_bytes(
-            content
-        )  # more hosts know what .js is
+        hosted = name.replace(".mjs", ".js")  # more hosts know what .js is
+        (directory / "runtime" / hosted).write_bytes(content)
     return _engine(contents, onnx.open_graphs(model, num_memories))
 
 

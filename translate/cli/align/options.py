@@ -106,10 +106,8 @@ class WeightOptions:
             "the log-probability drops without the source word; norm: attention times the size of values.",
         ),
     ] = "attention"
-    layer: Annotated[int | None, option("N", "Layer, from 0, in place of the chosen one.", min=0)] = None
-    head: Annotated[
-        list[int] | None, option("N", "Head, from 0; several are averaged. Default with --layer: all.", min=0)
-    ] = None
+    layer: Annotated[int | None, option("N", "Another layer, from 0, with all its heads.", min=0)] = None
+    head: Annotated[list[int] | None, option("N", "Another head; several are averaged.", min=0)] = None
     whitespace: Whitespace = False
 
     def choose(self, translator: "Translator") -> None:
