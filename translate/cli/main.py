@@ -121,8 +121,6 @@ def run(arguments: Sequence[str]) -> int:
     try:
         code = build_app(asked)(list(arguments), prog_name="translate", standalone_mode=False)
         sys.stdout.flush()
-        if code == INTERRUPTED:  # some versions of typer return it
-            raise KeyboardInterrupt
         return code if isinstance(code, int) else 0
     except UserError as error:
         print_error(error)
