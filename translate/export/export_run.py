@@ -60,10 +60,7 @@ def export_run(
             not installed.
     """
     run, out = Path(run), Path(out)
-    if quantization is not None and export_format != "ctranslate2":
-        raise UserError(f"--quantization is for --format ctranslate2; {export_format} keeps float32")
-    if runtime is not None and export_format != "page":
-        raise UserError(f"--runtime is for --format page; {export_format} does not run in a browser")
+    _check_options(export_format, quantization, runtime)
     check_new(out)
     directory = RunDirectory(run)
     sources = None if sentences is None else _first_lines(Path(sentences), num_sentences)
@@ -94,6 +91,13 @@ def export_run(
         proof = prove(sources, _rendered(translator.translate(sources, alignments=True)), engine(sources))
         write_card(contents, export_format, new, out.name, proof)
     return proof
+
+
+def _check_options(export_format: str, quantization: str | None, runtime: str | Path | None) -> None:
+    if quantization is not None and export_format != "ctranslate2":
+        raise UserError(f"--quantization is for --format ctranslate2; {export_format} keeps float32")
+    if runtime is not None and export_format != "page":
+        raise UserError(f"--runtime is for --format page; {export_format} does not run in a browser")
 
 
 def _check_text_alone(export_format: str, translator: Translator, report: Callable[[str], None]) -> None:
