@@ -59,8 +59,9 @@ def test_the_texts_are_those_of_the_library(
     whole = replace(automatic, warnings=Counter())
     expected = whole.translate(lines, **options)
     assert texts_of(received, 50) == [each.text for each in expected]
-    for results in (received.results.values(), expected):  # the last bits decide what is broken off
-        assert sum(each.engine == "ctranslate2" for each in results) > 45
+    engines = [(received.results[index].engine, each.engine) for index, each in enumerate(expected)]
+    assert sum(one != other for one, other in engines) <= 1  # the last bits decide what is broken off
+    assert ("ctranslate2", "ctranslate2") in engines
     assert abs(document.translation.warnings[AT_LIMIT] - whole.warnings[AT_LIMIT]) <= 1
     for index, each in enumerate(expected):
         found = received.results[index]
