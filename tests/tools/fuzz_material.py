@@ -30,17 +30,16 @@ LONG_TEXTS = [  # whole lines
     "".join(f"<a{n}>" for n in range(3_000)) + "".join(f"</a{n}>" for n in range(3_000)),
 ]
 SWEEPS = [
-    "range(0,1000000000)", "range(0,1,1e-9)", "shuffle(range(0,1000000000))", "range(0,10,0)", "glob(*)",
+    "range(0,10)", "shuffle(range(0,10))", "range(0,10,0)", "glob(*)",
     "glob([*,**],exclude=*)", "choice(1,2,3)", "interval(0,1)", ",".join(["1234567"] * 100), "1,2,3",
-    "[" * 3000, "{a:" * 300, "str(" * 300, "sort(range(0,1000000000,0.1))", "range(0,1,0.0)", "${a}" * 100,
-    "choice(choice(1))", "extend_list(1,2)", "'" + "${run.name}" * 50 + "'", "~", "x" * 20_000,
+    "[" * 30, "{a:" * 30, "str(" * 30, "sort(range(0,10,0.1))", "range(0,1,0.0)", "${a}" * 100,
+    "choice(choice(1))", "extend_list(1,2)", "'" + "${run.name}" * 50 + "'", "~", "x" * 200,
 ]
 FILES = [
-    "a0: &a0 [x]\n" + "".join(f"a{n}: &a{n} [*a{n - 1}, *a{n - 1}]\n" for n in range(1, 40)),
-    "a: " + "[" * 100_000, "a: " + "{b: " * 50_000, "training: {seed: 3}\n", "a: &a [*a]",
+    "a: " + "[" * 2_000, "a: " + "{b: " * 2_000, "training: {seed: 3}\n", "a: &a [*a]",
     "run.name: x\n",
     "run: {name: '${oc.env:HOME}'}\n", "defaults:\n  - mine\n", "defaults:\n  - override /model: mine\n",
-    "training:\n  seed: " + "9" * 5000, "x: " + "1:" * 50_000 + "1\n", "x: [" + "1," * 200_000 + "1]",
+    "training:\n  seed: " + "9" * 5000, "x: " + "1:" * 500 + "1\n", "x: [" + "1," * 500 + "1]",
     "run: {name: '${run.name}${run.name}'}\n", "defaults: 3\n", "defaults: [{a: {b: c}}]\n", "? [a]\n: b\n",
 ]
 NASTY_BYTES = [

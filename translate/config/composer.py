@@ -1,10 +1,8 @@
 """Composing ``conf/`` with Hydra; every error is one sentence with the path and the nearest valid name."""
 
 import itertools
-import math
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,23 +12,20 @@ from hydra.core.config_loader import ConfigLoader
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.hydra_config import HydraConfig
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.core.override_parser.types import Override, RangeSweep
+from hydra.core.override_parser.types import Override
 from hydra.errors import HydraException
-from omegaconf import DictConfig, OmegaConf, open_dict
+from omegaconf import DictConfig, open_dict
 from omegaconf.errors import OmegaConfBaseException
 
 from translate.config.declare import plain
-from translate.config.messages import MAX_DEPTH, explain_composing, malformed, missing_choice, named_elsewhere
+from translate.config.files import leaves
+from translate.config.messages import explain_composing, malformed, missing_choice, named_elsewhere
 from translate.config.names import config_directory, did_you_mean, display_path, listed, nearest, shorten
 from translate.config.settings import check_section_names
 from translate.errors import UserError
 
 VERSION_BASE = "1.3"
-MAX_OVERRIDES, MAX_LENGTH = 1000, 10_000  # overrides; characters of one
-MAX_FILE, MAX_VALUES = 1 << 20, 10_000  # bytes and values of a file; an alias counts as what it repeats
-PATTERNS = ("*.yaml", "*/*.yaml", "*/*/*.yaml")  # of configuration files: primary ones, and in groups
-MAX_NAME = 250  # characters of a key, which Hydra looks for as a file
-MAX_JOBS = 10_000  # of a sweep
+PATTERNS = ("*/*.yaml", "*/*/*.yaml")  # of files in groups
 MAX_CHECKED_JOBS = 30  # of a sweep, before it starts
 EXPERIMENT = "experiment"  # the group whose files set keys of all sections
 # Malformed files make Hydra and OmegaConf raise the last four beside their own errors.
@@ -38,8 +33,6 @@ FAILURES = (
     *(HydraException, OmegaConfBaseException, yaml.YAMLError),
     *(OSError, ValueError, TypeError, AssertionError, RecursionError),
 )
-_QUOTED = re.compile(r"\\.|'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"", re.DOTALL)
-_REFERENCE = re.compile(r"\$\{(\.*)([^.${}:\[\]][^${}:\[\]]*)\}")
 
 Check = Callable[[DictConfig], Any]
 
@@ -79,9 +72,6 @@ class Composer:
         if not having:
             raise UserError(f"{self.config_name}: no such file in {display_path(self.folders[-1])}")
         self.root = having[0]
-        for folder in self.folders[1:]:
-            for file in (file for pattern in PATTERNS for file in folder.glob(pattern)):
-                _check_file(file)
         self._parsed: dict[str, Override] = {}
         self._chosen: dict[tuple[str, ...], dict[str, str]] = {}  # of compositions so far
         with self._hydra() as loader:
@@ -91,7 +81,7 @@ class Composer:
         """Every group (``model``, ``model/attention`` ...) and its choices; ``_*.yaml`` is no choice."""
         found: dict[str, set[str]] = {}
         for folder in self.folders:
-            for file in (file for pattern in PATTERNS[1:] for file in folder.glob(pattern)):
+            for file in (file for pattern in PATTERNS for file in folder.glob(pattern)):
                 if not file.name.startswith("_"):
                     found.setdefault(file.relative_to(folder).parent.as_posix(), set()).add(file.stem)
         return {group: sorted(found[group]) for group in sorted(found)}
@@ -104,7 +94,6 @@ class Composer:
                 del config["hydra"]
             if EXPERIMENT in config:
                 raise UserError(f"{EXPERIMENT}: the first line of its file must be '# @package _global_'")
-            _check_interpolations(config)
             values = plain(config)
             try:
                 check_section_names(values)
@@ -127,7 +116,7 @@ class Composer:
         Ranges that only another sweeper than Hydra's own understands are left out.
 
         Raises:
-            UserError: if the sweep has no values, or would make more than ``MAX_JOBS`` jobs.
+            UserError: if the sweep has no values.
         """
         values: dict[str, list[str]] = {}
         for override in map(self._parse, overrides):
@@ -138,12 +127,9 @@ class Composer:
                 values[key] = [f"{key}={override.get_value_element_as_str()}"]
             elif override.is_discrete_sweep():
                 with self._in_one_sentence():
-                    values[key] = [f"{key}={value}" for value in _sweep_values(override)]
+                    values[key] = [f"{key}={value}" for value in override.sweep_string_iterator()]
                 if not values[key]:
                     raise UserError(f"{shorten(str(override.input_line))}: a sweep without values")
-        own_sweeper = any(text.lstrip("+").startswith("hydra/sweeper") for text in overrides)
-        if math.prod(map(len, values.values())) > MAX_JOBS and not own_sweeper:
-            raise UserError(f"--multirun: a sweep of more than {MAX_JOBS:,} runs; give fewer values")
         combinations = itertools.product(*values.values())
         return [list(job) for job in itertools.islice(combinations, MAX_CHECKED_JOBS)]
 
@@ -158,8 +144,6 @@ class Composer:
         Raises:
             UserError: for an override that cannot be read, and for a sweep without ``multirun``.
         """
-        if len(overrides) > MAX_OVERRIDES:
-            raise UserError(f"{len(overrides):,} overrides; expected at most {MAX_OVERRIDES:,}")
         groups, completed = self.choices(), list[str]()
         knows_all = not any(text.lstrip("+").startswith("hydra.searchpath") for text in overrides)
         for text in overrides:
@@ -200,7 +184,6 @@ class Composer:
 
     def _parse(self, text: str) -> Override:
         if text not in self._parsed:
-            _check_length(text)
             try:
                 (self._parsed[text],) = self.parser.parse_overrides([text])
             except (HydraException, ValueError, RecursionError) as error:
@@ -253,83 +236,3 @@ class Composer:
             raise
         except FAILURES as error:
             raise UserError(explain_composing(error, self.choices())) from error
-
-
-def leaves(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """The path and the value of every scalar."""
-    if isinstance(value, Mapping | list):
-        for key, inner in value.items() if isinstance(value, Mapping) else enumerate(value):
-            yield from leaves(inner, (*path, str(key)))
-    else:
-        yield path, value
-
-
-def _check_file(path: Path) -> None:
-    """Raise ``UserError`` for a file that is too large, nested too deeply, or has too many values."""
-    if path.stat().st_size > MAX_FILE:
-        raise UserError(f"{display_path(path)}: larger than {MAX_FILE:,} bytes; expected a smaller file")
-    sizes: dict[str, int] = {}  # of values with an anchor
-    opened: list[tuple[str | None, int]] = []  # the collections around a value, and the values before them
-    total = 0
-    with suppress(yaml.YAMLError):  # Hydra meets it again
-        for event in yaml.parse(path.read_bytes(), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
-            anchor = getattr(event, "anchor", None)
-            if isinstance(event, yaml.AliasEvent):
-                total += sizes.get(event.anchor, MAX_VALUES)  # one inside itself never ends
-            elif isinstance(event, yaml.CollectionStartEvent):
-                opened.append((anchor, total))
-            elif isinstance(event, yaml.CollectionEndEvent):
-                anchor, before = opened.pop()
-                sizes[anchor or ""] = total - before
-            elif isinstance(event, yaml.ScalarEvent):
-                total += 1
-                sizes[anchor or ""] = 1
-            if len(opened) > MAX_DEPTH or total > MAX_VALUES:
-                raise UserError(
-                    f"{display_path(path)}, line {event.start_mark.line + 1}: nested too deeply, or too many "
-                    f"values; expected at most {MAX_DEPTH} levels and {MAX_VALUES:,} values"
-                )
-
-
-def _check_interpolations(config: DictConfig) -> None:
-    """Raise ``UserError`` if interpolations of interpolations would make more than ``MAX_VALUES`` values."""
-    texts = {path: text for path, text in leaves(OmegaConf.to_container(config)) if "${" in str(text)}
-    sizes: dict[tuple[str, ...], int] = {}
-
-    def size(path: tuple[str, ...]) -> int:
-        if path not in sizes:
-            sizes[path] = 1  # meanwhile: OmegaConf refuses a circle
-            for dots, name in _REFERENCE.findall(texts[path]):
-                wanted = (*(path[: -len(dots)] if dots else ()), *name.split("."))
-                inside = [other for other in texts if other[: len(wanted)] == wanted]
-                sizes[path] += min(MAX_VALUES, sum(map(size, inside)) + 1)
-        return sizes[path]
-
-    for path in texts:
-        if size(path) > MAX_VALUES:
-            raise UserError(f"{shorten('.'.join(path))}: interpolations make more than {MAX_VALUES:,} values")
-
-
-def _sweep_values(override: Override) -> list[str]:
-    """The values of a discrete sweep, cut one after ``MAX_JOBS``."""
-    value = override.value()
-    if isinstance(value, RangeSweep):  # Hydra makes all of its values to shuffle it
-        numbers = list(itertools.islice(value.range(), MAX_JOBS + 1))
-        if len(numbers) > MAX_JOBS:
-            return [str(number) for number in numbers]
-    return [str(text) for text in itertools.islice(override.sweep_string_iterator(), MAX_JOBS + 1)]
-
-
-def _check_length(text: str) -> None:
-    """Raise ``UserError`` for an override that would take Hydra's parser long."""
-    if len(text) > MAX_LENGTH:
-        raise UserError(f"{shorten(text)!r}: {len(text):,} characters; expected at most {MAX_LENGTH:,}")
-    depth = deepest = 0
-    for character in _QUOTED.sub("", text):
-        depth += (character in "[{(") - (character in "]})")
-        deepest = max(deepest, depth)
-    name = text.partition("=")[0]
-    if len(name) > MAX_NAME and name.count(".") + name.count("/") < MAX_DEPTH and "=" in text:
-        raise UserError(f"{shorten(name)}: unknown key")
-    if max(deepest, name.count("."), name.count("/")) > MAX_DEPTH:
-        raise UserError(f"{shorten(text)!r}: nested too deeply; expected at most {MAX_DEPTH} levels")

@@ -50,6 +50,15 @@ def overlaid(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, An
     return {**below, **above, **{key: overlaid(below[key], above[key]) for key in both}}
 
 
+def leaves(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """The path and the value of everything in nested mappings and lists that holds nothing further."""
+    if value and isinstance(value, Mapping | list):
+        for key, inner in value.items() if isinstance(value, Mapping) else enumerate(value):
+            yield from leaves(inner, (*path, str(key)))
+    else:
+        yield path, value
+
+
 def is_open(value: Any) -> bool:
     """Whether a value of a file is still to be given: ``???``, or an interpolation."""
     return isinstance(value, str) and (value == "???" or "${" in value)

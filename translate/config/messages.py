@@ -13,7 +13,6 @@ from pydantic import ValidationError
 
 from translate.config.names import TABLES, did_you_mean, display_path, nearest, shorten
 
-MAX_DEPTH = 32  # of brackets in an override, and of levels in a file
 LARGEST = 10**12  # of every number of a configuration that has no narrower limit
 _CONTAINERS = (list, tuple, set, frozenset, dict)
 _NAMES: dict[Any, str] = {
@@ -248,7 +247,7 @@ def explain_composing(error: BaseException, choices: Mapping[str, list[str]]) ->
     if missing:
         return missing_choice(missing, choices)
     if isinstance(error, RecursionError):
-        return f"configuration: nested too deeply; expected at most {MAX_DEPTH} levels"
+        return "configuration: nested too deeply"
     causes = [cause for cause in (error, error.__cause__) if cause]
     lines = [line.strip() for cause in causes for line in str(cause).splitlines()]
     message = "; ".join(line for line in lines if line) or type(error).__name__

@@ -1,6 +1,6 @@
 """A trained run, read from its folder."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,7 @@ from torch import Tensor
 
 from translate.alignment.alignment import AlignmentChoice
 from translate.attention.kernels.linear import Bfloat16Linear, Int8Linear
+from translate.config.files import leaves
 from translate.config.names import shorten
 from translate.config.settings import Settings, check_config
 from translate.config.targets import find_plugin, instantiate
@@ -130,10 +131,11 @@ def stored_config(directory: RunDirectory, plugins: Sequence[str] = ()) -> dict[
     if not isinstance(config, dict):
         raise UserError(f"{directory.config}: expected the sections of a run, got {shorten(config)}")
     _check_version(directory, config.pop("version", None))
-    for path, text in _texts(config):
-        if "${" in text:
+    for path, text in leaves(config):
+        if isinstance(text, str) and "${" in text:
             raise UserError(
-                f"{directory.config}: {path}: expected a plain value, got the interpolation {shorten(text)!r}"
+                f"{directory.config}: {shorten('.'.join(path))}: expected a plain value, got the "
+                f"interpolation {shorten(text)!r}"
             )
     run = config.get("run")
     named = run.get("plugins") if isinstance(run, dict) else None
@@ -160,19 +162,6 @@ def _check_version(directory: RunDirectory, written: Any) -> None:
             f"{directory.path}: {wrote} of seq2seq-translate wrote this run, and this is version "
             f"{__version__}, which reads only its own runs; train it again, or use that version"
         )
-
-
-def _texts(values: Any, path: str = "") -> Iterator[tuple[str, str]]:
-    """Every text in nested sections and lists, keys included, with its dotted path."""
-    if isinstance(values, str):
-        yield path, values
-    elif isinstance(values, dict):
-        for key, value in values.items():
-            yield path, str(key)
-            yield from _texts(value, f"{path}.{key}".removeprefix("."))
-    elif isinstance(values, list):
-        for value in values:
-            yield from _texts(value, path)
 
 
 def read_choice(directory: RunDirectory, model: Seq2Seq) -> AlignmentChoice:
