@@ -59,9 +59,9 @@ def settings(
     ] = False,
 ) -> None:
     """Show every setting, of one section or of one name, with its default, type and meaning."""
-    from omegaconf import OmegaConf
-
     from translate.config.composer import Composer
+    from translate.config.declare import plain
+    from translate.config.files import leaves
     from translate.config.messages import named_elsewhere
     from translate.config.names import did_you_mean, nearest, shorten
 
@@ -77,7 +77,8 @@ def settings(
     chosen = {name: choice for name, choice in chosen.items() if _package(name) not in chosen}
     named = section if section not in ORDER else ""  # a setting, or several
     # To look up what nobody knows would wait for torch.
-    known = not named or {*named.split(".")} <= {*_keys(OmegaConf.to_container(composer.compose(given)))}
+    keys = {key for path, _ in leaves(plain(composer.compose(given))) for key in path} if named else set()
+    known = not named or {*named.split(".")} <= keys
     found = {
         name: list(_settings(name, chosen)) for name in (ORDER if section == named else [section]) if known
     }
@@ -101,13 +102,6 @@ def settings(
         for setting in rows:
             print(_entry(setting))
         print()
-
-
-def _keys(config: object) -> Iterator[str]:
-    """The keys of a configuration, at every depth."""
-    for key, value in config.items() if isinstance(config, dict) else ():
-        yield str(key)
-        yield from _keys(value)
 
 
 def page(groups: dict[str, list[str]]) -> Iterator[str]:

@@ -1,11 +1,9 @@
 """Checks of settings that need objects: a model before the corpus is read, or the corpus before training."""
 
-from collections.abc import Iterator, Mapping
-from typing import Any
-
 import torch
 
 from translate.alignment.alignment import AlignmentChoice
+from translate.config.files import leaves
 from translate.config.settings import Settings
 from translate.config.training import TrainingConfig
 from translate.corpora.corpus import Corpus
@@ -71,7 +69,11 @@ def check_given(settings: Settings, *, fresh: bool) -> None:
 
 def check_kernels(settings: Settings, device: torch.device) -> None:
     """Run the attention once on ``device`` if a kernel is asked for that may not run there."""
-    asked = dict(_kernels(settings.model, "model"))
+    asked = {
+        ".".join(path): value
+        for path, value in leaves(settings.model, ("model",))
+        if path[-1] == "kernel" and value not in ("auto", "explicit")  # these run everywhere
+    }
     if not asked:
         return
     model = _small_model(settings).to(device)
@@ -85,15 +87,6 @@ def check_kernels(settings: Settings, device: torch.device) -> None:
         names = " and ".join(f"{path}={kernel}" for path, kernel in asked.items())
         reason = str(error).removeprefix("kernel: ")
         raise UserError(f"{names}: {reason}; kernel=auto runs everywhere") from error
-
-
-def _kernels(section: Mapping[str, Any], path: str) -> Iterator[tuple[str, str]]:
-    """The path and name of every kernel below ``section`` that need not run everywhere."""
-    for key, value in section.items():
-        if isinstance(value, Mapping):
-            yield from _kernels(value, f"{path}.{key}")
-        elif key == "kernel" and value not in ("auto", "explicit"):
-            yield f"{path}.{key}", str(value)
 
 
 def _check_parallel(settings: Settings) -> None:

@@ -1,6 +1,7 @@
 """The start of a run, new, from another run, or resumed with the same settings and data."""
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ from omegaconf.errors import OmegaConfBaseException
 from yaml import YAMLError  # type: ignore[import-untyped]
 
 from translate.config.declare import plain
+from translate.config.files import leaves
 from translate.config.names import shorten, shown_path
 from translate.config.settings import Settings, check_config
 from translate.config.training import RuntimeConfig
@@ -259,7 +261,7 @@ def check_same(
 ) -> None:
     """Raise :class:`UserError` listing the settings of a run that differ from those it is resumed with."""
     then, now = (
-        {key: value for section in SECTIONS for key, value in _flat(getattr(of, section), section).items()}
+        {".".join(path): value for path, value in leaves(asdict(of)) if path[0] in SECTIONS}
         for of in (before, settings)
     )
     found_again = [key for key in FOUND_IN_CORPUS if now[key] is None]
@@ -271,17 +273,6 @@ def _changes(then: Mapping[str, object], now: Mapping[str, object], but: Collect
     """The values that differ, as part of a message; those of the keys in ``but`` may."""
     keys = (key for key in {**then, **now} if key not in but and then.get(key) != now.get(key))
     return "; ".join(f"{key} was {then.get(key)!r}, now {now.get(key)!r}" for key in keys)
-
-
-def _flat(value: object, path: str) -> dict[str, object]:
-    """``section.key`` of every value in nested mappings and dataclasses."""
-    items = value if isinstance(value, Mapping) else getattr(value, "__dict__", None)
-    if items is None:
-        return {path: value}
-    flat: dict[str, object] = {}
-    for name, item in items.items():
-        flat |= _flat(item, f"{path}.{name}")
-    return flat
 
 
 def is_finished(progress: Progress, limits: Limits) -> bool:
