@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 
+from tests.one_batch import beam_search
 from tests.tiny_models import tiny_model
 from translate.alignment.alignment import AlignmentChoice
 from translate.alignment.methods import align
@@ -16,7 +17,6 @@ from translate.config.data import TokenizerConfig
 from translate.config.search import SearchConfig
 from translate.errors import UserError
 from translate.models import Seq2Seq
-from translate.search import beam_search
 from translate.text.documents import ContextSize, in_context
 from translate.text.tokenizer import BOS, EOS, TokenizerPair
 from translate.translator import WITHOUT_CONTEXT, Translator

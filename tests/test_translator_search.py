@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 import torch
 
+from tests.one_batch import beam_search
 from tests.test_translator import SEARCH, SOURCES, build, tokenizers  # noqa: F401 (a fixture)
 from tests.tiny_models import BACKENDS
 from translate.alignment.alignment import AlignmentChoice
 from translate.alignment.methods import align
 from translate.alignment.pairs import EncodedPair
 from translate.errors import UserError
-from translate.search import Finished, beam_search, length_batches
+from translate.search import Finished, length_batches
 from translate.search.running import RunningBatch
 from translate.text.tokenizer import BOS, EOS, TokenizerPair
 from translate.translation import TranslateOptions

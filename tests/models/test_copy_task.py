@@ -7,10 +7,10 @@ import pytest
 import torch
 import torch.nn.functional as F
 
+from tests.one_batch import beam_search
 from tests.tiny_models import attention, padded
 from translate.config.search import SearchConfig
 from translate.models import BahdanauRNN, LuongRNN, Seq2Seq, Transformer
-from translate.search import beam_search
 
 VOCABULARY = 13
 SIZES: Any = {"embedding_size": 32, "encoder_size": 16, "decoder_size": 32, "dropout": 0.0, "tie": "all"}

@@ -8,11 +8,12 @@ import pytest
 import torch
 from torch import Tensor
 
+from tests.one_batch import beam_search
 from tests.tiny_models import BACKENDS, CASES, padded, random_sources, tiny_model
 from translate.attention import MultiHead
 from translate.config.search import SearchConfig
 from translate.models import DecodeState, Encoded, Seq2Seq, Transformer
-from translate.search import Hypothesis, beam_search
+from translate.search import Hypothesis
 
 LENGTHS = [5, 3, 7, 1]
 PAD, BOS, EOS = 0, 2, 3

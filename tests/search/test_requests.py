@@ -8,11 +8,12 @@ import pytest
 import torch
 from torch import Tensor
 
+from tests.one_batch import beam_search
 from tests.search.test_beam import BOS, EOS, PAD, log_probabilities, rescore, short_tempered
 from tests.tiny_models import BACKENDS, padded, random_sources
 from translate.config.search import SearchConfig
 from translate.models import Seq2Seq
-from translate.search import Draw, Hypothesis, Reader, Request, beam, beam_search
+from translate.search import Draw, Hypothesis, Reader, Request, beam
 from translate.search.beam import best_candidates
 
 SHORT: dict[str, Any] = {"max_length_ratio": 0, "max_length_extra": 4}

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import torch
 
+from tests.one_batch import beam_search
 from tests.search.test_beam import short_tempered
 from tests.tiny_models import BACKENDS, CASES, padded, random_sources, tiny_model
 from translate.config.search import SearchConfig
@@ -20,7 +21,6 @@ from translate.search import (
     RunningBatch,
     SentenceGroup,
     Supply,
-    beam_search,
     search,
 )
 

@@ -4,7 +4,7 @@ from translate.search.beam import Beam, Finished, Hypothesis
 from translate.search.decoders import Record
 from translate.search.running import RunningBatch
 from translate.search.sampling import Draw, expected_chrf
-from translate.search.search_loop import MAX_WORKERS, Supply, beam_search, search, share_out
+from translate.search.search_loop import MAX_WORKERS, Supply, search, share_out
 from translate.search.sources import (
     Previous,
     Reader,
@@ -31,7 +31,6 @@ __all__ = [
     "SentenceGroup",
     "SentenceReader",
     "Supply",
-    "beam_search",
     "expected_chrf",
     "length_batches",
     "most_sentences",

@@ -11,14 +11,12 @@ from queue import SimpleQueue
 from typing import Generic, TypeVar
 
 import torch
-from torch import Tensor
 
 from translate.config.search import SearchConfig
-from translate.models import Seq2Seq
-from translate.search.beam import Beam, Finished, Hypothesis
+from translate.search.beam import Beam, Finished
 from translate.search.decoders import Record
 from translate.search.running import RunningBatch
-from translate.search.sources import Reader, Request, SentenceGroup
+from translate.search.sources import SentenceGroup
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -117,35 +115,6 @@ def _had_better_wait(running: RunningBatch, parked: Sequence[RunningBatch], num_
         return any(batch.age < running.age for batch in partners)
     near = any(0 < batch.age - running.age <= NEAR for batch in partners)
     return len(parked) < MAX_PARKED and not near
-
-
-def beam_search(
-    model: Seq2Seq,
-    source: Tensor,
-    source_mask: Tensor | None,
-    config: SearchConfig,
-    *,
-    requests: Sequence[Request] | None = None,
-    others: Sequence[Reader] = (),
-    policy: Beam | None = None,
-    record: Record | None = None,
-) -> list[list[Hypothesis]]:
-    """The best translations of each sentence of one batch, best first.
-
-    Args:
-        model: in evaluation mode, on the device of ``source``.
-        source: (B, S) ids, ending in end of sentence.
-        source_mask: (B, S) bool, True = visible, or ``None``.
-        config: see :class:`SearchConfig`.
-        requests: one for every sentence; by default they ask for nothing.
-        others: more models of an ensemble, with the same target vocabulary.
-        policy, record: as :func:`search`.
-    """
-    count = len(source)
-    readers = [Reader(model, source, source_mask), *others]
-    group = SentenceGroup(range(count), readers, requests or [Request()] * count)
-    found = dict(search(Supply([group]), lambda item: item, config, policy=policy, record=record))
-    return [found[row] for row in range(count)]
 
 
 def share_out(
