@@ -40,7 +40,7 @@ def _no_corpus(monkeypatch: pytest.MonkeyPatch) -> None:
         ("model.width=25", "model"),
         ("model.attention.num_heads=5", "model.attention.num_heads: expected a divisor of"),
         ("optimizer.lr=-1", "optimizer: Invalid learning rate: -1"),
-        ("schedule.warmup=-3", "schedule.warmup: expected at least 0 steps, got -3"),
+        ("schedule.warmup=-3", "schedule.warmup: expected at least 0, got -3"),
         ("tokenizer.vocabulary_size=3", "tokenizer.vocabulary_size: expected 5 to 10,000,000, got 3"),
         ("tokenizer.shared=false", "model.tie: all needs one vocabulary for both sides"),
         ("alignment.layer=9", "alignment layer 9 does not exist: the model has 2, counted from 0"),

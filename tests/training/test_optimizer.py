@@ -6,6 +6,8 @@ import torch
 from torch import nn
 
 from tests.tiny_models import tiny_model
+from translate.config.targets import check_target
+from translate.errors import UserError
 from translate.models import Seq2Seq
 from translate.training.optimizer import Muon, nearly_orthogonal, parameter_groups
 
@@ -111,5 +113,6 @@ def test_singular_values_go_through_the_polynomial_and_singular_vectors_stay(
     ("setting", "value"), [("lr", -1.0), ("weight_decay", -0.1), ("momentum", 1.0), ("ns_steps", 0)]
 )
 def test_a_value_out_of_its_range_is_refused(setting: str, value: float) -> None:
-    with pytest.raises(ValueError, match=f"^{setting}={value}: expected"):
-        muon(nn.Parameter(torch.ones(2, 2)), **{setting: value})
+    node = {"_target_": "translate.training.optimizer.Muon", setting: value}
+    with pytest.raises(UserError, match=f"^optimizer.{setting}: expected .*, got {value}"):
+        check_target(node, "optimizer", (), ("params",))

@@ -5,7 +5,9 @@ import pytest
 import torch
 from torch import nn
 
+from translate.config.targets import instantiate
 from translate.config.training import TeacherForcingConfig
+from translate.errors import UserError
 from translate.training.schedules import (
     Constant,
     Cosine,
@@ -13,7 +15,6 @@ from translate.training.schedules import (
     InverseSquareRoot,
     Linear,
     Plateau,
-    Schedule,
     Schedules,
     teacher_forcing_probability,
 )
@@ -61,21 +62,20 @@ def test_plateau_remembers_how_long_it_has_waited() -> None:
 
 
 @pytest.mark.parametrize(
-    ("build", "message"),
+    ("node", "message"),
     [
-        (lambda: InverseSquareRoot(0), "warmup: expected at least 1 step, got 0"),
-        (lambda: Constant(-1), "warmup: expected at least 0 steps, got -1"),
-        (lambda: Linear(5, warmup=5), "total: expected more steps than warmup=5, got 5"),
-        (lambda: Plateau(decay=1.0), "decay: expected a factor between 0 and 1, got 1.0"),
-        (lambda: Cosine(5, warmup=5), "total: expected more steps than warmup=5, got 5"),
-        (lambda: Halving(epochs=-1), "epochs: expected at least 0, got -1"),
-        (lambda: Halving(decay=1.0), "decay: expected a factor between 0 and 1, got 1.0"),
-        (lambda: Plateau(patience=0), "patience: expected at least 1 validation, got 0"),
+        ({"_target_": "InverseSquareRoot", "warmup": 0}, "warmup: expected at least 1, got 0"),
+        ({"_target_": "Constant", "warmup": -1}, "warmup: expected at least 0, got -1"),
+        ({"_target_": "Linear", "total": 5, "warmup": 5}, "total: expected more steps than warmup=5, got 5"),
+        ({"_target_": "Plateau", "decay": 1.0}, "decay: expected more than 0 and less than 1, got 1.0"),
+        ({"_target_": "Plateau", "patience": 0}, "patience: expected at least 1, got 0"),
+        ({"_target_": "Halving", "epochs": -1}, "epochs: expected at least 0, got -1"),
     ],
 )
-def test_impossible_schedules(build: type[Schedule], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        build()
+def test_impossible_schedules(node: dict[str, Any], message: str) -> None:
+    node |= {"_target_": f"translate.training.schedules.{node['_target_']}"}
+    with pytest.raises(UserError, match=f"schedule.{message}"):
+        instantiate(node, "schedule", ())
 
 
 def test_cosine_is_half_a_wave_after_the_warm_up() -> None:

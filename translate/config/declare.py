@@ -22,7 +22,7 @@ from typing import (
 )
 
 from annotated_types import Ge, Gt, Le, Lt
-from pydantic import AllowInfNan, BeforeValidator, ConfigDict, TypeAdapter, ValidationError
+from pydantic import AllowInfNan, BeforeValidator, ConfigDict, Strict, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass as checked_dataclass
 
 from translate.config.files import YAML, is_open, section_of
@@ -43,6 +43,7 @@ Amount = Annotated[float, Ge(0), Le(LARGEST), AllowInfNan(False)]
 AboveZero = Annotated[float, Gt(0), Le(LARGEST), AllowInfNan(False)]
 Fraction = Annotated[float, Ge(0), Le(1)]
 BelowOne = Annotated[float, Ge(0), Lt(1)]
+OpenFraction = Annotated[float, Gt(0), Lt(1)]
 Shift = Literal[0, 1]
 
 
@@ -172,12 +173,10 @@ def understood(annotation: Any) -> Any:
     Of ``float | Tensor`` this is ``float``: a file cannot hold a tensor.
     """
     origin, items = get_origin(annotation), get_args(annotation)
-    if annotation in _READERS:
-        return Annotated[annotation, BeforeValidator(_READERS[annotation])]
+    if annotation in _SCALARS:
+        return Annotated[annotation, _SCALARS[annotation]]
     if origin is Annotated:
         return Annotated[understood(items[0]), *items[1:]]
-    if origin is Literal:
-        return Annotated[annotation, BeforeValidator(functools.partial(_choice, items))]
     if origin in (Union, types.UnionType):
         members = [understood(member) for member in items]
         known = [member for member in members if member is not Any]
@@ -186,22 +185,13 @@ def understood(annotation: Any) -> Any:
     if kind in _CONTAINERS:
         return kind[tuple(item if item is ... else understood(item) for item in items)] if items else kind
     is_section = isinstance(annotation, type) and is_dataclass(annotation)
-    return annotation if is_section or annotation is type(None) else Any
+    return annotation if is_section or origin is Literal or annotation in (Path, type(None)) else Any
 
 
 def _integer(value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int | float) or value != value // 1:
         raise ValueError
     return int(value)
-
-
-def _number(value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or math.isnan(value):
-        raise ValueError
-    try:
-        return float(value)
-    except OverflowError as error:  # an integer of more than 308 digits
-        raise ValueError from error
 
 
 def _text(value: Any) -> str:
@@ -212,28 +202,4 @@ def _text(value: Any) -> str:
     return str(value)
 
 
-def _flag(value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise ValueError
-    return value
-
-
-def _path(value: Any) -> Path:
-    if not isinstance(value, str | Path):
-        raise ValueError
-    return Path(value)
-
-
-def _choice(choices: tuple[Any, ...], value: Any) -> Any:
-    if not any(value == choice and type(value) is type(choice) for choice in choices):
-        raise ValueError
-    return value
-
-
-_READERS: dict[Any, Callable[[Any], Any]] = {
-    int: _integer,
-    float: _number,
-    str: _text,
-    bool: _flag,
-    Path: _path,
-}
+_SCALARS = {int: BeforeValidator(_integer), float: Strict(), str: BeforeValidator(_text), bool: Strict()}

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from annotated_types import Ge, Gt, Le, Lt
+from annotated_types import Ge, Le
 
 from translate.config.declare import (
     YAML,
@@ -11,6 +11,7 @@ from translate.config.declare import (
     BelowOne,
     Count,
     Fraction,
+    OpenFraction,
     Positive,
     Shift,
     declared,
@@ -92,7 +93,7 @@ class TrainingConfig:
     augment: AugmentConfig = YAML
     teacher_forcing: TeacherForcingConfig = YAML
     clip_norm: AboveZero | None = YAML
-    ema: Annotated[float, Gt(0), Lt(1)] | None = YAML
+    ema: OpenFraction | None = YAML
     average_last: Annotated[int, Ge(2), Le(1_000)] | None = YAML
     best_metric: Literal["bleu", "chrf", "ter", "nll", "aer"] = YAML
     patience: Positive | None = YAML
@@ -105,7 +106,7 @@ class TrainingConfig:
     guided_whitespace: bool = YAML
     freeze: list[str] = YAML
     start_from: str | None = YAML
-    interpolate: Annotated[float, Gt(0), Lt(1)] | None = YAML
+    interpolate: OpenFraction | None = YAML
     validation_pairs: Positive | None = YAML
     non_finite: Literal["abort", "skip"] = YAML
     out_of_memory: Literal["abort", "lower"] = YAML

@@ -2,12 +2,14 @@
 
 from collections.abc import Callable, Iterable
 from math import sqrt
-from typing import Any
+from typing import Annotated, Any
 
 import torch
+from annotated_types import Ge, Le
 from torch import Tensor, nn
 
 from translate.attention.kernels.linear import bfloat16_instructions
+from translate.config.declare import Amount, BelowOne
 from translate.config.files import YAML, from_file
 from translate.models import Seq2Seq
 
@@ -16,7 +18,6 @@ MUON = "muon"  # marks Muon's groups among the parameter groups
 # of them to between 0.7 and 1.2, not to 1.
 A, B, C = 3.4445, -4.7750, 2.0315
 RMS = 0.2  # of an update before the learning rate, as AdamW's usually have (Liu et al. 2025, equation 4)
-MOST_STEPS = 20  # of the iteration; five are enough
 EPS = 1e-7  # keeps the division by the norm of a gradient finite
 
 
@@ -48,29 +49,19 @@ class Muon(torch.optim.Optimizer):
         betas: of AdamW.
         eps: of AdamW.
         weight_decay: decoupled, of groups without a value of their own.
-
-    Raises:
-        ValueError: for a value out of its range.
     """
 
     @from_file("optimizer/muon.yaml")
     def __init__(
         self,
         params: Iterable[dict[str, Any]],
-        lr: float = YAML,
-        momentum: float = YAML,
-        ns_steps: int = YAML,
+        lr: Amount = YAML,
+        momentum: BelowOne = YAML,
+        ns_steps: Annotated[int, Ge(1), Le(20)] = YAML,  # five are enough
         betas: tuple[float, float] = YAML,
         eps: float = YAML,
-        weight_decay: float = YAML,
+        weight_decay: Amount = YAML,
     ) -> None:
-        for name, value in (("lr", lr), ("weight_decay", weight_decay)):
-            if not value >= 0:
-                raise ValueError(f"{name}={value}: expected 0 or more")
-        if not 0 <= momentum < 1:
-            raise ValueError(f"momentum={momentum}: expected at least 0 and less than 1")
-        if not 1 <= ns_steps <= MOST_STEPS:
-            raise ValueError(f"ns_steps={ns_steps}: expected 1 to {MOST_STEPS}")
         super().__init__(list(params), {"lr": lr, "weight_decay": weight_decay})
         self.momentum, self.ns_steps = momentum, ns_steps
         others = [group for group in self.param_groups if not group.get(MUON)]

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from translate.config.declare import Count, OpenFraction, Positive
 from translate.config.files import YAML, from_file
 from translate.config.training import TeacherForcingConfig
 
@@ -33,20 +34,6 @@ class Schedule:
         """Restore what :meth:`state_dict` gave."""
 
 
-def _check_warmup(warmup: int) -> None:
-    if warmup < 0:
-        raise ValueError(f"warmup: expected at least 0 steps, got {warmup}")
-
-
-def _check_total(total: int | None, warmup: int) -> None:
-    _check_warmup(warmup)
-    if total is not None and total <= warmup:
-        raise ValueError(
-            f"total: expected more steps than warmup={warmup}, got {total}; it follows training.max_steps, "
-            f"so raise that, or lower schedule.warmup"
-        )
-
-
 def _risen(step: int, warmup: int) -> float:
     """Linear warm-up: from 1 / warmup at the first step to 1."""
     return min(1.0, step / warmup) if warmup else 1.0
@@ -60,8 +47,7 @@ class Constant(Schedule):
     """
 
     @from_file("schedule/constant.yaml")
-    def __init__(self, warmup: int = YAML) -> None:
-        _check_warmup(warmup)
+    def __init__(self, warmup: Count = YAML) -> None:
         self.warmup = warmup
 
     def factor(self, step: int) -> float:
@@ -78,9 +64,7 @@ class InverseSquareRoot(Schedule):
     """
 
     @from_file("schedule/inverse_square_root.yaml")
-    def __init__(self, warmup: int = YAML) -> None:
-        if warmup < 1:
-            raise ValueError(f"warmup: expected at least 1 step, got {warmup}")
+    def __init__(self, warmup: Positive = YAML) -> None:
         self.warmup = warmup
 
     def factor(self, step: int) -> float:
@@ -99,13 +83,12 @@ class Plateau(Schedule):
 
     @from_file("schedule/plateau.yaml")
     def __init__(
-        self, decay: float = YAML, patience: int = YAML, warmup: int = YAML, minimum: float = YAML
+        self,
+        decay: OpenFraction = YAML,
+        patience: Positive = YAML,
+        warmup: Count = YAML,
+        minimum: float = YAML,
     ) -> None:
-        if not 0.0 < decay < 1.0:
-            raise ValueError(f"decay: expected a factor between 0 and 1, got {decay}")
-        if patience < 1:
-            raise ValueError(f"patience: expected at least 1 validation, got {patience}")
-        _check_warmup(warmup)
         self.decay, self.patience, self.warmup, self.minimum = decay, patience, warmup, minimum
         self.scale = 1.0
         self.waited = 0
@@ -136,8 +119,12 @@ class _Decaying(Schedule):
     """
 
     @from_file("schedule/linear.yaml")
-    def __init__(self, total: int | None, warmup: int = YAML, minimum: float = YAML) -> None:
-        _check_total(total, warmup)
+    def __init__(self, total: int | None, warmup: Count = YAML, minimum: float = YAML) -> None:
+        if total is not None and total <= warmup:
+            raise ValueError(
+                f"total: expected more steps than warmup={warmup}, got {total}; it follows "
+                "training.max_steps, so raise that, or lower schedule.warmup"
+            )
         self.total, self.warmup, self.minimum = total, warmup, minimum
         self.spent = 0.0
 
@@ -188,12 +175,7 @@ class Halving(Schedule):
     """
 
     @from_file("schedule/halving.yaml")
-    def __init__(self, epochs: int = YAML, decay: float = YAML, warmup: int = YAML) -> None:
-        if epochs < 0:
-            raise ValueError(f"epochs: expected at least 0, got {epochs}")
-        if not 0.0 < decay < 1.0:
-            raise ValueError(f"decay: expected a factor between 0 and 1, got {decay}")
-        _check_warmup(warmup)
+    def __init__(self, epochs: Count = YAML, decay: OpenFraction = YAML, warmup: Count = YAML) -> None:
         self.epochs, self.decay, self.warmup = epochs, decay, warmup
         self.epoch = 0
 
