@@ -1,6 +1,7 @@
 import signal
 import threading
 from collections.abc import Iterable, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -11,7 +12,7 @@ from torch import nn
 
 from translate.config.training import TrainingConfig
 from translate.runs.checkpoint import Writer, load_state, load_weights
-from translate.runs.hooks import Keeper, Signals, leave_on_signals
+from translate.runs.hooks import Keeper, Signals, handled, leave_on_signals
 from translate.training.loop import Limits, Progress
 from translate.training.schedules import Plateau, Schedules
 from translate.training.weights import MovingAverage
@@ -35,7 +36,7 @@ class FakeTraining:
         self.counted += 1
 
     def state_dict(self) -> dict[str, Any]:
-        return {"progress": self.progress.state_dict()}
+        return {"progress": asdict(self.progress)}
 
 
 class Rig:
@@ -149,7 +150,8 @@ def test_the_average_is_validated_and_kept_and_the_weights_go_on(tmp_path: Path)
 def test_signals_are_noted_and_handlers_put_back(capfd: pytest.CaptureFixture[str]) -> None:
     before = signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)
     for number, name in ((signal.SIGTERM, "terminated"), (signal.SIGINT, "interrupted")):
-        with Signals() as signals:
+        signals = Signals()
+        with handled(signals.catch):
             assert signals.caught is None
             signal.raise_signal(number)
             assert signals.caught == name
@@ -176,7 +178,8 @@ def test_a_run_in_another_thread_goes_without_signals() -> None:
     found: list[str | None] = []
 
     def work() -> None:
-        with leave_on_signals(Path()), Signals() as signals:
+        signals = Signals()
+        with leave_on_signals(Path()), handled(signals.catch):
             found.append(signals.caught)
 
     thread = threading.Thread(target=work)

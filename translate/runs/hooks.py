@@ -6,7 +6,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
@@ -26,28 +26,20 @@ INTERRUPTED, TERMINATED = "interrupted", "terminated"
 EXIT_CODES = {INTERRUPTED: 130, TERMINATED: 75}  # 75: EX_TEMPFAIL, try again
 
 
+@dataclass
 class Signals:
     """SIGTERM and the first Ctrl-C ask the run to end after the step; a second Ctrl-C ends it at once.
 
-    Args:
+    Attributes:
         quiet: print nothing, because another process does.
+        caught: the signal that came, in words.
     """
 
-    def __init__(self, *, quiet: bool = False) -> None:
-        self.quiet = quiet
-        self.caught: str | None = None
-        self._before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+    quiet: bool = False
+    caught: str | None = None
 
-    def __enter__(self) -> "Signals":
-        for number in self._before:
-            _handle(number, self._catch)
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        for number, handler in self._before.items():
-            _handle(number, handler)
-
-    def _catch(self, number: int, frame: FrameType | None) -> None:
+    def catch(self, number: int, frame: FrameType | None) -> None:
+        """Note a signal; a handler of :func:`handled`."""
         self.caught = TERMINATED if number == signal.SIGTERM else INTERRUPTED
         _handle(signal.SIGINT, signal.default_int_handler)
         if not self.quiet:
@@ -56,7 +48,19 @@ class Signals:
 
 
 @contextmanager
-def leave_on_signals(directory: Path) -> Iterator[None]:
+def handled(handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
+    """Let SIGTERM and Ctrl-C call ``handler``; afterwards those of before are back."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        for number in before:
+            _handle(number, handler)
+        yield
+    finally:
+        for number, earlier in before.items():
+            _handle(number, earlier)
+
+
+def leave_on_signals(directory: Path) -> AbstractContextManager[None]:
     """While there is nothing to save, SIGTERM and Ctrl-C leave with their codes, and say how to go on."""
 
     def leave(number: int, frame: FrameType | None) -> None:
@@ -65,14 +69,7 @@ def leave_on_signals(directory: Path) -> Iterator[None]:
         os.write(2, f"\n{name}: nothing had to be saved; go on with: {how}\n".encode())
         raise SystemExit(EXIT_CODES[name])
 
-    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
-    for number in before:
-        _handle(number, leave)
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            _handle(number, handler)
+    return handled(leave)
 
 
 def _handle(number: int, handler: object) -> None:

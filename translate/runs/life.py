@@ -18,7 +18,7 @@ from translate.errors import UserError
 from translate.runs.assembly import Assembly, Job
 from translate.runs.checkpoint import Writer
 from translate.runs.checks import check_buildable, check_given, check_kernels, check_validation
-from translate.runs.hooks import EXIT_CODES, PATIENCE, Keeper, Signals, leave_on_signals
+from translate.runs.hooks import EXIT_CODES, PATIENCE, Keeper, Signals, handled, leave_on_signals
 from translate.runs.load import read_choice
 from translate.runs.recipes import as_before, fit_recipe
 from translate.runs.reports import Reporter
@@ -69,7 +69,7 @@ def live(job: Job, config: DictConfig, free: Collection[str] = ()) -> int:
     check_kernels(job.settings, job.device)
     check_precision(job.settings.runtime.precision, job.device)
     state = state_to_resume(job.settings, job.directory, processes=job.world.size)
-    progress = Progress() if state is None else Progress.from_state(state["progress"])
+    progress = Progress() if state is None else Progress(**state["progress"])
     job.limits.resume(progress)
     finished = is_finished(progress, job.limits)
     scored = finished and job.directory.is_scored(progress.step)
@@ -142,7 +142,7 @@ def train_with_hooks(job: Job, training: Training, translator: Translator, valid
 
     try:
         with ExitStack() as opened:
-            for context in (closing(line), closing(reporter), signals, writer):
+            for context in (closing(line), closing(reporter), handled(signals.catch), writer):
                 opened.enter_context(context)
             keeper = Keeper(config, writer, validate, report, limits, signals, world)
             new = not (training.progress.step or training.progress.best)

@@ -3,7 +3,7 @@
 import math
 import random
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -63,14 +63,6 @@ class Progress:
         ranked.sort(key=lambda entry: entry[:2], reverse=True)  # stable: of equals the earlier one is better
         self.best = ranked[:keep]
         return improved
-
-    def state_dict(self) -> dict[str, Any]:
-        return asdict(self)
-
-    @classmethod
-    def from_state(cls, state: Mapping[str, Any]) -> "Progress":
-        """The counters that a checkpoint stores."""
-        return cls(**state)
 
 
 @dataclass
@@ -200,7 +192,7 @@ class Training:
         """Everything that later steps depend on; all processes of the run must call this."""
         own = generator_states(self.update.device)
         return {
-            "progress": self.progress.state_dict(),
+            "progress": asdict(self.progress),
             "generators": self.update.parallel.world.gather(own),  # of every process
             "threads": torch.get_num_threads(),
             "group_size": self.stream.group_size,
@@ -212,7 +204,7 @@ class Training:
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        self.progress = Progress.from_state(state["progress"])
+        self.progress = Progress(**state["progress"])
         self.update.load_state_dict(state)
         self.take_step.load_state_dict(state)
         self.schedules.rate.load_state_dict(state["schedule"])

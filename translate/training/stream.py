@@ -1,8 +1,8 @@
 """The endless, resumable stream of batches, prepared in a thread beside the training step."""
 
-import queue
-import threading
+from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -92,37 +92,15 @@ class BatchStream:
 
     def from_position(self, start: Position, step: int = 0) -> Generator[BatchGroup]:
         """Endless groups from ``start`` on, after ``step`` steps; a block's last group may be smaller."""
-        ready: queue.Queue[BatchGroup | BaseException] = queue.Queue(maxsize=PREPARED)
-        stopped = threading.Event()
-
-        def offer(item: BatchGroup | BaseException) -> None:
-            while not stopped.is_set():
-                try:
-                    ready.put(item, timeout=0.1)
-                except queue.Full:
-                    continue
-                return
-
-        def prepare() -> None:
-            try:
-                for group in self._groups(start, step):
-                    offer(group)
-                    if stopped.is_set():
-                        return
-            except BaseException as error:  # raised by the reader
-                offer(error)
-
-        thread = threading.Thread(target=prepare, name="batches", daemon=True)
-        thread.start()
+        groups, pool = self._groups(start, step), ThreadPoolExecutor(1, "batches")
         try:
+            ready = deque(pool.submit(next, groups) for _ in range(PREPARED))
             while True:
-                item = ready.get()
-                if isinstance(item, BaseException):
-                    raise item
-                yield item
+                group = ready.popleft().result()
+                ready.append(pool.submit(next, groups))
+                yield group
         finally:
-            stopped.set()
-            thread.join()
+            pool.shutdown(cancel_futures=True)
 
     def _lengths(self, corpus: EncodedCorpus, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The lengths of the source and the target of some rows."""
