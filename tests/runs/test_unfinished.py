@@ -13,7 +13,6 @@ from tests.cli.commands import Command, command
 from translate.errors import UserError
 from translate.runs.checkpoint import STATE, load_state
 from translate.runs.run_directory import locked
-from translate.runs.start import read_state
 
 
 @pytest.fixture
@@ -37,32 +36,6 @@ def test_alignments_of_an_unfinished_run_are_not_calibrated_and_this_is_said(
     result = translate_command("align", unfinished, "I love you .", "je t' aime .")
     assert result.code == 0
     assert result.err.startswith(f"note: {unfinished}: its alignments are not calibrated yet")
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"progress": None}, "TypeError"),
-        ({"progress": {"step": 1, "stride": 2}}, "stride"),
-        ({"generators": 5}, "generators is 5"),
-        ({"threads": "x" * 10_000}, "threads is 'xxx"),
-    ],
-)
-def test_a_state_that_no_run_wrote_is_one_sentence(
-    unfinished: Path, change: dict[str, Any], message: str
-) -> None:
-    folder = unfinished / "checkpoints" / "last"
-    (folder / "SHA256SUMS").unlink()  # a folder without sums is trusted
-    state = load_state(folder)
-    assert read_state(folder)["progress"] == state["progress"]
-    torch.save(state | change, folder / STATE)
-    with pytest.raises(UserError, match=f"not the state of this run .*{message}") as told:
-        read_state(folder)
-    assert len(str(told.value)) < 400
-    name = next(iter(change))
-    torch.save({key: value for key, value in state.items() if key != name}, folder / STATE)
-    with pytest.raises(UserError, match=f"KeyError: '{name}'"):
-        read_state(folder)
 
 
 @pytest.mark.slow

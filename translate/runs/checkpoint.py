@@ -22,6 +22,7 @@ from translate.errors import UserError
 from translate.runs.run_directory import last_checkpoint, point, step_folder, step_folders
 from translate.text.bounded import check_regular, checksum, read_bounded
 from translate.text.file_writing import is_left_over, not_written, scratch, sync
+from translate.training.weights import differing_shapes
 
 WEIGHTS = "model.safetensors"
 STATE = "state.pt"
@@ -170,7 +171,7 @@ def stored_weights(folder: Path) -> dict[str, Stored]:
             slices = {name: tensors.get_slice(name) for name in tensors.keys()}  # noqa: SIM118 (no mapping)
             found = {name: Stored(tuple(one.get_shape()), one.get_dtype()) for name, one in slices.items()}
     needed = sum(math.prod(one.shape) * FLOATS.get(one.dtype, 1) for one in found.values())
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else needed
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     if needed > memory:
         raise UserError(
             f"{path}: the weights need {needed >> 30:,} GiB of memory, and this machine has "
@@ -182,14 +183,10 @@ def stored_weights(folder: Path) -> dict[str, Stored]:
 def check_fits(folder: Path, own: Mapping[str, Tensor]) -> None:
     """Raise :class:`UserError` if the weights of a checkpoint are those of another model than ``own``."""
     stored = stored_weights(folder)
-    unmatched = sorted(stored.keys() ^ own.keys())
-    if unmatched:
-        name = shorten(unmatched[0])
-        raise UserError(f"{folder}: the checkpoint is of another model ({name} is not in both)")
+    if differing := differing_shapes(own, stored):
+        raise UserError(f"{folder}: the checkpoint is of another model ({shorten(differing[0])})")
     for name, tensor in own.items():
-        shape, dtype = stored[name]
-        if shape != tuple(tensor.shape):
-            raise UserError(f"{folder}: {name} has shape {shorten(shape)}, expected {tuple(tensor.shape)}")
+        dtype = stored[name].dtype
         if (dtype in FLOATS) != tensor.is_floating_point():
             floats = "floating-point numbers (F32, F16, BF16 or F64)"
             expected = floats if tensor.is_floating_point() else "integers"

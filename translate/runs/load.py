@@ -18,7 +18,7 @@ from translate.errors import UserError
 from translate.models import Seq2Seq
 from translate.models.sizes import SizeLimit
 from translate.runs.checkpoint import check_fits, load_weights, map_weight, stored_weights
-from translate.runs.run_directory import RunDirectory, check_is_run
+from translate.runs.run_directory import CONFIG, RunDirectory, check_is_run
 from translate.runs.runtime import PRECISIONS, find_device
 from translate.search.ctranslate2.choosing import choose
 from translate.text.bounded import read_json, read_yaml
@@ -130,7 +130,12 @@ def stored_config(directory: RunDirectory, plugins: Sequence[str] = ()) -> dict[
     config = read_yaml(directory.config, root=directory.path)
     if not isinstance(config, dict):
         raise UserError(f"{directory.config}: expected the sections of a run, got {shorten(config)}")
-    _check_version(directory, config.pop("version", None))
+    if (written := config.pop("version", None)) != __version__:
+        wrote = f"version {shorten(written)}" if written else f"an unknown version (its {CONFIG} names none)"
+        raise UserError(
+            f"{directory.path}: {wrote} of seq2seq-translate wrote this run, and this is version "
+            f"{__version__}, which reads only its own runs; train it again, or use that version"
+        )
     for path, text in leaves(config):
         if isinstance(text, str) and "${" in text:
             raise UserError(
@@ -149,19 +154,6 @@ def stored_config(directory: RunDirectory, plugins: Sequence[str] = ()) -> dict[
         if not find_plugin(name):
             raise UserError(f"plugin {name}: there is no such module here or on Python's path")
     return config
-
-
-def _check_version(directory: RunDirectory, written: Any) -> None:
-    """Raise :class:`UserError` for a run that another version wrote, by its configuration or its scores."""
-    if written is None and directory.scores.exists():
-        scores = read_json(directory.scores, root=directory.path)
-        written = scores.get("version") if isinstance(scores, dict) else None
-    if written != __version__:
-        wrote = f"version {shorten(written)}" if written else "an unknown version (its files name none)"
-        raise UserError(
-            f"{directory.path}: {wrote} of seq2seq-translate wrote this run, and this is version "
-            f"{__version__}, which reads only its own runs; train it again, or use that version"
-        )
 
 
 def read_choice(directory: RunDirectory, model: Seq2Seq) -> AlignmentChoice:

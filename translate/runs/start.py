@@ -181,7 +181,7 @@ def state_to_resume(
         recover(directory.checkpoints)
     if settings.training.resume and directory.has_checkpoint():
         before = read_settings(directory, settings.run.plugins)
-        state = read_state(checkpoint_to_resume(settings, directory))
+        state = load_state(checkpoint_to_resume(settings, directory))
         same_steps = settings.training.accumulate * processes == state["group_size"]
         check_same(settings, before, directory, but=("training.accumulate",) if same_steps else ())
         return state
@@ -189,26 +189,6 @@ def state_to_resume(
         raise UserError(f"training.resume_from: there is no checkpoint in {directory.checkpoints}")
     directory.check_free(overwrite=settings.run.overwrite or settings.training.resume)
     return None
-
-
-def read_state(folder: Path) -> dict[str, Any]:
-    """The state of a checkpoint; raises :class:`UserError` if its counters are not those of a run."""
-    state = load_state(folder)
-    try:
-        Progress.from_state(state["progress"])
-        for name, kind in (("threads", int), ("group_size", int), ("generators", list), ("identity", dict)):
-            if not isinstance(state[name], kind):
-                raise TypeError(f"{name} is {state[name]!r}")
-    except (KeyError, TypeError, ValueError) as error:
-        raise _not_a_state(folder, error) from error
-    return state
-
-
-def _not_a_state(folder: Path, error: Exception) -> UserError:
-    return UserError(
-        f"{folder / STATE}: not the state of this run ({type(error).__name__}: {shorten(error)}); resume "
-        "from another checkpoint with training.resume_from=step-..., or start again with run.overwrite=true"
-    )
 
 
 def checkpoint_to_resume(settings: Settings, directory: RunDirectory) -> Path:
@@ -243,7 +223,11 @@ def restore(training: Training, state: dict[str, Any], directory: RunDirectory, 
     except UserError:
         raise
     except (KeyError, IndexError, TypeError, ValueError, AttributeError, RuntimeError) as error:
-        raise _not_a_state(checkpoint, error) from error
+        raise UserError(
+            f"{checkpoint / STATE}: not the state of this run ({type(error).__name__}: {shorten(error)}); "
+            "resume from another checkpoint with training.resume_from=step-..., or start again with "
+            "run.overwrite=true"
+        ) from error
     if world.is_main:
         directory.go_back_to(training.progress.step, training.progress.best_step)
     print(f"resumed at step {training.progress.step:,}", flush=True)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -15,8 +16,8 @@ def model_tensors(model: nn.Module) -> dict[str, Tensor]:
     return {name: tensor.detach() for name, tensor in (parameters | buffers).items()}
 
 
-def differing_shapes(own: Mapping[str, Tensor], other: Mapping[str, Tensor]) -> list[str]:
-    """One phrase for every tensor that is new, gone, or of another shape than in ``other``."""
+def differing_shapes(own: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
+    """One phrase for every tensor, or what has a shape, that is new, gone, or other than in ``other``."""
     found = []
     for name in {**other, **own}:
         then, now = other.get(name), own.get(name)
