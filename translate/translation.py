@@ -89,10 +89,7 @@ class TranslateOptions:
         asked["sample"] = True if self.mbr else None
         given = {name: value for name, value in asked.items() if value is not None}
         search = self.search or default
-        try:
-            search = replace(search, **given) if given else search  # checks all settings again
-        except ValueError as error:
-            raise UserError(str(error)) from error
+        search = replace(search, **given) if given else search  # checks all settings again
         if self.mbr is not None and not 2 <= self.mbr <= MOST_SAMPLES:
             raise UserError(f"mbr: expected 2 to {MOST_SAMPLES:,} samples, got {self.mbr}")
         most = self.mbr or (MOST_SAMPLES if search.sample else search.beam_size)

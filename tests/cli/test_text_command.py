@@ -128,7 +128,7 @@ def test_json_lines(run: Path, translator: Translator, translate_command: Comman
     [
         (["--n-best", 3], "n_best: expected 1 to beam_size=2, got 3"),
         (["--beam-size", 0], "beam_size: expected 1 to 1,000, got 0"),
-        (["--threads", 10**6], "threads: expected 1 to 1,024, got 1000000"),
+        (["--threads", 10**6], "--threads: expected 1 to 1,024, got 1000000"),
         (["--temperature", 0.5], "--temperature is for samples: add --sample or --mbr N"),
         (["--sample", "--beam-size", 3], "--beam-size is for beam search, but --sample and --mbr draw"),
         (["--sample", "--top-p", 0], "top_p: expected more than 0 and at most 1, got 0"),

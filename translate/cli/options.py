@@ -32,7 +32,7 @@ def flag(name: str, help: str) -> Any:
 Symmetrisation = Literal["intersection", "union", "grow-diag", "grow-diag-final", "grow-diag-final-and"]
 
 Run = Annotated[Path, typer.Argument(metavar="RUN", help="Run directory.")]
-Threads = Annotated[int | None, option("N", "CPU threads. Default: torch chooses.", min=1)]
+Threads = Annotated[int | None, option("N", "CPU threads. Default: torch chooses.", min=1, max=1024)]
 Plugins = Annotated[
     list[str] | None,
     option("MODULE", "A Python module that the run needs; may be given several times.", "--plugin"),

@@ -154,10 +154,7 @@ def search_config(
     options["sample"] = samples.sample or None
     for name in ("prefix", "constraint", "ensemble", "mbr"):  # arguments of the call, not of the search
         del options[name]
-    try:
-        return replace(default, **{name: value for name, value in options.items() if value is not None})
-    except ValueError as error:
-        raise UserError(str(error)) from error
+    return replace(default, **{name: value for name, value in options.items() if value is not None})
 
 
 def _flag(name: str) -> str:

@@ -1,11 +1,11 @@
 """The place of ``conf/``, the valid name nearest to a wrong one, and texts cut for a message."""
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import islice
 from pathlib import Path
 
-SHOWN = 100  # characters of a value or a name in a message
+SHOWN, LONGEST_PATH = 100, 140  # characters in a message, of a value or a name, and of a path
 LONGEST_NAME, MOST_NAMES = 200, 10_000  # among which the nearest is looked for
 SHOWN_NAMES = 20  # in a message
 TABLES = (".tsv", ".jsonl", ".json", ".ndjson", ".parquet", ".arrow")  # files with both sides of a corpus
@@ -78,7 +78,13 @@ def escaped(text: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
 
 
-def shown_path(path: object, limit: int = 140) -> str:
+def shown_path(path: object) -> str:
     """A path in a message; of a long one the end, which tells most."""
     text = escaped(str(path))
-    return text if len(text) <= limit else f"…{text[1 - limit :]}"
+    return text if len(text) <= LONGEST_PATH else f"…{text[1 - LONGEST_PATH :]}"
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Rows of cells as lines with aligned columns."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]

@@ -156,17 +156,13 @@ def guided_alignment(settings: Settings, model: Seq2Seq) -> GuidedAlignment | No
     return GuidedAlignment(config.guided_alignment, layer, config.guided_shift)
 
 
-def freeze(model: Seq2Seq, patterns: list[str]) -> list[str]:
+def freeze(model: Seq2Seq, patterns: list[str]) -> None:
     """Exclude the parameters whose names match a pattern (``*`` for any characters) from training.
-
-    Returns:
-        Their names.
 
     Raises:
         UserError: for a pattern that matches no name, or if no parameter remains to train.
     """
     parameters = dict(model.named_parameters(remove_duplicate=False))
-    frozen = []
     for pattern in patterns:
         found = [name for name in parameters if fnmatchcase(name, pattern)]
         if not found:
@@ -176,9 +172,7 @@ def freeze(model: Seq2Seq, patterns: list[str]) -> list[str]:
                 f"training.freeze: {pattern!r} matches no parameter{did_you_mean(near)}; there are "
                 f"{', '.join(list(parameters)[:SHOWN])} and others"
             )
-        frozen += found
-    for name in frozen:
-        parameters[name].requires_grad_(False)
+        for name in found:
+            parameters[name].requires_grad_(False)
     if not any(parameter.requires_grad for parameter in parameters.values()):
         raise UserError("training.freeze: no parameter is left to train")
-    return list(dict.fromkeys(frozen))

@@ -22,7 +22,7 @@ from translate.links.links import Gold, Links, parse_gold
 from translate.links.statistical import KnownLinks
 from translate.text.file_writing import explain_write_errors
 from translate.text.subword_sampling import SpanEncoder, sample_corpus
-from translate.text.tokenizer import NO_WORD, UNK, Pieces, Tokenizer, TokenizerPair
+from translate.text.tokenizer import NO_WORD, UNK, TokenizerPair
 
 
 def encode(
@@ -259,21 +259,16 @@ class PairSampler:
             pair = changed.get(place) or self._pair(row, texts[0][place], texts[1][place])
             sides = zip(self._encoders, (pair.source, pair.target), ids, strict=True)
             source, target = (
-                _pieces(encoder, tokens, None if self.amount is None else side[place])
+                encoder.encode(*text_of(tokens), None if self.amount is None else side[place])
                 for encoder, tokens, side in sides
             )
             ids[0][place], ids[1][place] = source.ids, target.ids
             packed.append(piece_links(source, target, pair.links))
         return EncodedCorpus(Ragged.of(ids[0]), Ragged.of(ids[1]), Ragged.of(packed))
 
-    @property
-    def _tokenizers(self) -> tuple[Tokenizer, Tokenizer]:
-        return self.tokenizers.source, self.tokenizers.target
-
     @cached_property
     def _encoders(self) -> tuple[SpanEncoder, SpanEncoder]:
-        source, target = map(SpanEncoder, self._tokenizers)
-        return source, target
+        return SpanEncoder(self.tokenizers.source), SpanEncoder(self.tokenizers.target)
 
     def _changed(
         self, seed: Sequence[int], rows: np.ndarray, texts: Sequence[list[str]]
@@ -314,7 +309,7 @@ class PairSampler:
         changed: dict[int, LinkedPair],
     ) -> list[Sequence[int]]:
         """The ids of one side."""
-        tokenizer = self._tokenizers[side]
+        tokenizer = (self.tokenizers.source, self.tokenizers.target)[side]
         if self.amount is not None:
             return [*sample_corpus(tokenizer, texts, tokenizer.model_type, self.amount, [*seed, side])]
         known = (self.encoded.source, self.encoded.target)[side]
@@ -325,13 +320,9 @@ class PairSampler:
         return found
 
 
-def _pieces(encoder: SpanEncoder, tokens: Sequence[PairToken], ids: Sequence[int] | None) -> Pieces:
-    return encoder.encode(*text_of(tokens), ids)
-
-
 def _owners(encoder: SpanEncoder, tokens: Sequence[PairToken], ids: Sequence[int]) -> list[int]:
     """The word of each of the likeliest pieces."""
-    pieces = _pieces(encoder, tokens, None)
+    pieces = encoder.encode(*text_of(tokens), None)
     return pieces.piece_words if len(pieces.ids) == len(ids) else []
 
 

@@ -43,14 +43,10 @@ def guide(config: DictConfig, out: str | Path) -> int:
         The exit code of the training that ended early, or 0.
     """
     out = Path(out)
-    parts: dict[str, Callable[[Any], Any]] = {
-        "forward": _without_context,
-        "backward": lambda values: swap_sides(_without_context(values)),
-    }
-    for name, change in parts.items():
-        code = _train(config, out / name, change)
-        if code:
-            return code
+    code = _train(config, out / "forward", _without_context)
+    code = code or _train(config, out / "backward", lambda values: swap_sides(_without_context(values)))
+    if code:
+        return code
     links = out / "links.txt"
     if links.exists():
         print(f"{links}: exists already", flush=True)

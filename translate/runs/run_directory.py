@@ -1,5 +1,6 @@
 """A run's folder: its layout, its lock, and when it may be replaced; none of this needs torch."""
 
+import fcntl
 import json
 import os
 import re
@@ -298,12 +299,10 @@ def _acquire(path: Path) -> int:
 def _take(descriptor: int, *, shared: bool = False) -> bool:
     """Take the lock; returns whether it was free."""
     try:
-        import fcntl  # not on Windows
-
         fcntl.flock(descriptor, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
-    except (ImportError, OSError):  # no locks here
+    except OSError:  # no locks here
         pass
     return True
 

@@ -4,7 +4,6 @@ The text is translated in blocks, and each block becomes a file of an unfinished
 process that was killed loses one block; the next one goes on, and ends with the same file.
 """
 
-import hashlib
 import json
 import re
 import shutil
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from translate.config.names import listed, shown_path
+from translate.corpora.caches import fingerprint
 from translate.corpora.columns import Column
 from translate.corpora.filters import repeated_texts
 from translate.errors import UserError
@@ -125,7 +125,12 @@ def synthesise(
     lines = Column.of(lines)
     if next(_blocks(lines, counts := Counts(lines=len(lines)), readable), None) is None:
         raise UserError(f"no line of the text is to be translated: {counts.summary_lines()[0]}")
-    plan = {"form": [*form.languages, form.forward, form.tag], "block": BLOCK, **plan, "text": _digest(lines)}
+    plan = {
+        "form": [*form.languages, form.forward, form.tag],
+        "block": BLOCK,
+        **plan,
+        "text": fingerprint(lines),
+    }
     with _unfinished(out, plan) as folder:
         counts = Counts(lines=len(lines))
         files = []
@@ -136,7 +141,9 @@ def synthesise(
                 content = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
                 write_text(files[-1], content)
             progress(len(block))
-        _write(_pairs(files, form, counts), out, form.languages)
+        with aside(out) as new, new.open("w", encoding="utf-8", newline="\n") as file:
+            for row in chain([form.languages], _pairs(files, form, counts)):
+                print(*row, sep="\t", file=file)
     shutil.rmtree(folder, ignore_errors=True)
     return counts
 
@@ -188,12 +195,6 @@ def _reason(line: str, translation: str, found: set[str]) -> str | None:
     return "repeated" if text in found else None
 
 
-def _write(pairs: Iterable[tuple[str, str]], out: Path, languages: tuple[str, str]) -> None:
-    with aside(out) as new, new.open("w", encoding="utf-8", newline="\n") as file:
-        for row in chain([languages], pairs):
-            print(*row, sep="\t", file=file)
-
-
 @contextmanager
 def _unfinished(out: Path, plan: Mapping[str, Any]) -> Iterator[Path]:
     """The folder of the blocks, which this process alone uses; raises :class:`UserError` for another plan."""
@@ -221,10 +222,3 @@ def _check_same(folder: Path, earlier: Any, plan: Mapping[str, Any]) -> None:
             f"{shown_path(folder)} was begun with another {listed(changed)}; give the same command to go on, "
             f"or remove the folder to begin anew"
         )
-
-
-def _digest(lines: Iterable[str]) -> str:
-    found = hashlib.sha256()
-    for line in lines:
-        found.update(line.encode() + b"\n")
-    return found.hexdigest()

@@ -1,6 +1,7 @@
 """The lines of a run on the terminal: first ones, progress, last ones."""
 
 import math
+import resource
 import shlex
 import sys
 import time
@@ -12,6 +13,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
+from translate.config.names import aligned
 from translate.config.settings import Settings
 from translate.config.training import TrainingConfig
 from translate.corpora.split import Split
@@ -73,13 +75,12 @@ class ProgressLine:
         means = training.window.means(training.progress.training_seconds)
         epoch = self._epoch(training)
         left = self.seconds_left(report.step, epoch, now=time.monotonic())
-        memory = peak_memory(training.update.device)
         parts = [
             f"step {report.step}",
             f"nll {means['nll']:.3f}",
             f"{means['tokens_per_second']:,.0f} tokens/s",
             "" if left is None else f"{clock(left)} left",
-            "" if memory is None else f"{memory / 2**30:.2f} GiB",
+            f"{peak_memory(training.update.device) / 2**30:.2f} GiB",
             f"epoch {epoch:.2f}",
             f"loss {means['loss']:.3f}",
             f"lr {report.learning_rate:.2e}",
@@ -113,14 +114,10 @@ def score_text(name: str, value: float) -> str:
     return f"{name} {100 * value:.2f} %" if name == "aer" else f"{name} {value:.3f}"
 
 
-def peak_memory(device: torch.device) -> int | None:
-    """The peak memory of the process, or of its GPU, in bytes; ``None`` if the system does not report it."""
+def peak_memory(device: torch.device) -> int:
+    """The peak memory of the process, or of its GPU, in bytes."""
     if device.type == "cuda":
         return torch.cuda.max_memory_allocated(device)
-    try:
-        import resource  # not on every system
-    except ImportError:
-        return None
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else 1024 * peak
 
@@ -190,5 +187,4 @@ def closing_lines(
     if settings.data.read == "text":
         plugins = "".join(f" --plugin {name}" for name in settings.run.plugins)
         rows["try it"] = f'translate text {shlex.quote(str(directory.path))}{plugins} "A sentence."'
-    width = max(map(len, rows))
-    return [f"{name:<{width}}  {value}" for name, value in rows.items()]
+    return aligned(list(rows.items()))

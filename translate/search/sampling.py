@@ -5,6 +5,7 @@ Shapes: B sentences, W samples of each, N = B W, V vocabulary, K tokens that may
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from itertools import chain
 
 import numpy as np
 import torch
@@ -146,14 +147,9 @@ def _chrf(texts: Sequence[str]) -> np.ndarray:
 
 
 def _counts(texts: Sequence[str], order: int) -> np.ndarray:
-    columns: dict[str, int] = {}
-    cells: list[tuple[int, int]] = []
-    for row, text in enumerate(texts):
-        for start in range(len(text) - order + 1):
-            gram = text[start : start + order]
-            cells.append((row, columns.setdefault(gram, len(columns))))
+    grams = [[text[start : start + order] for start in range(len(text) - order + 1)] for text in texts]
+    columns = {gram: column for column, gram in enumerate({*chain.from_iterable(grams)})}
     counts = np.zeros((len(texts), len(columns)), dtype=np.int32)
-    if cells:
-        rows, found = np.array(cells).T
-        np.add.at(counts, (rows, found), 1)
+    for row, own in zip(counts, grams, strict=True):
+        np.add.at(row, np.array([columns[gram] for gram in own], dtype=np.intp), 1)
     return counts

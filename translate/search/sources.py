@@ -1,5 +1,6 @@
 """Source sentences as models read them: in pieces, with what a translation must have, in padded batches."""
 
+import functools
 import itertools
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -178,13 +179,7 @@ def read_requests(
     for name, values in (("prefix", prefixes), ("constraints", phrases)):
         if len(values) != count:
             raise UserError(f"{name}: expected one a sentence, that is {count}, got {len(values)}")
-    known: dict[tuple[str, str], list[int]] = {}
-
-    def pieces(kind: str, text: str) -> list[int]:
-        if (kind, text) not in known:
-            known[kind, text] = _known_pieces(tokenizer, kind, text)
-        return known[kind, text]
-
+    pieces = functools.cache(functools.partial(_known_pieces, tokenizer))
     found = [
         Request(pieces("prefix", begin) if begin else (), [pieces("constraint", text) for text in texts])
         for begin, texts in zip(prefixes, phrases, strict=True)
