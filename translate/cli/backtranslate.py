@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
-from translate.cli.console import Rate, as_unicode, print_note, print_warnings
+from translate.cli.console import as_unicode, print_note, print_warnings, progress
 from translate.cli.options import (
     AsJson,
     BeamSize,
@@ -103,7 +103,7 @@ def backtranslate(
     check_languages(dict(zip(names, languages, strict=True)), "backtranslate")
     options = [_options(translator, pairs, samples, machine) for translator in translators]
     reads, writes = languages[0][0] or "source", languages[0][1] or "target"
-    rate = Rate(unit="lines", total=len(lines), quiet_meanwhile=True)
+    bar = progress(unit="lines", total=len(lines), quiet_meanwhile=True)
     counts = synthesise(
         lines,
         out,
@@ -111,9 +111,9 @@ def backtranslate(
         partial(_translations, translators, options),
         readable=lambda line: all(translator.reads_whole(line) for translator in translators),
         plan=_plan(runs, pairs, samples, machine),
-        progress=rate.add,
+        progress=bar.update,
     )
-    rate.end()
+    bar.close()
     summary = "\n".join([*counts.summary_lines(), f"written to {out}"])
     print(json.dumps(counts.record()) if as_json else summary)
     for translator in translators:

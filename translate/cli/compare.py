@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 
 import typer
 
-from translate.cli.console import aligned, print_warnings
+from translate.cli.console import print_warnings
 from translate.cli.options import (
     AsJson,
     BeamSize,
@@ -21,7 +21,7 @@ from translate.cli.options import (
     with_groups,
 )
 from translate.cli.test_sets import EvaluationFiles, EvaluationSet, seen_line, seen_scores
-from translate.config.names import cut, escaped, listed, shorten, shown_path
+from translate.config.names import aligned, cut, escaped, listed, shorten, shown_path
 from translate.errors import UserError
 
 EXAMPLES = """
@@ -232,9 +232,8 @@ def _lines(record: dict[str, Any]) -> list[str]:
         texts |= {f"reference {number}": text for number, text in enumerate(others, 2)}
         for name, chrf in sentence["chrf"].items():
             texts[f"{_label(name)} {chrf:.1f}"] = sentence["texts"][name]
-        width = max(map(len, texts))
         lines += ["", f"line {sentence['line']}"]
-        lines += [f"  {label:<{width}}  {escaped(cut(text, SHOWN))}" for label, text in texts.items()]
+        lines += aligned([[f"  {label}", escaped(cut(text, SHOWN))] for label, text in texts.items()])
     return lines
 
 

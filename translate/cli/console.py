@@ -5,11 +5,10 @@ import errno
 import io
 import os
 import sys
-import time
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, BinaryIO, TextIO, TypeVar
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 from translate.config.names import escaped
 from translate.errors import UserError, UserNotice
@@ -26,7 +25,7 @@ SYSTEM_FAILED = 1
 NOT_UTF_8 = "bytes that are not UTF-8, replaced by \ufffd; convert the input to UTF-8"
 _UTF_8 = codecs.getincrementaldecoder("utf-8")
 LONGEST_LINE = 1000  # characters of an error, a warning or a note
-REFRESH = 0.5  # seconds between two updates of a rate
+REFRESH = 0.5  # seconds between two updates of a bar
 
 
 def print_error(message: object) -> None:
@@ -181,12 +180,6 @@ def _raw_lines(stream: BinaryIO, most: int) -> Iterator[bytes]:
         yield b"".join(parts)[:most]
 
 
-def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Rows of cells as lines with aligned columns."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
-
-
 def print_warnings(translator: "Translator") -> None:
     """Print on standard error what the translator had to cut or replace, and how often."""
     from translate.search.sources import PARTLY_UNKNOWN, UNKNOWN
@@ -198,54 +191,23 @@ def print_warnings(translator: "Translator") -> None:
         print_warning(f"{count} sentence{'s' * (count != 1)}: {kind}{shown and f': {shown}'}")
 
 
-class Rate:
-    """Shows how many items are done, and how many a second, on standard error if that is a terminal.
+def progress(
+    items: Iterable[Item] | None = None,
+    *,
+    unit: str = "sentences",
+    total: int | None = None,
+    quiet_meanwhile: bool = False,
+) -> Any:
+    """A bar of tqdm around ``items``, or to be updated; on standard error, if that is a terminal.
 
     Args:
-        stream: standard error by default.
+        items: each is counted when the next one is requested.
         unit: the name of the items.
         total: number of items, if known.
         quiet_meanwhile: whether standard output stays empty until the end. If it does not, and both streams
-            are the terminal, the rate is not shown, so that it does not cover the results.
+            are the terminal, the bar is not shown, so that it does not cover the results.
     """
+    from tqdm import tqdm  # type: ignore[import-untyped]
 
-    def __init__(
-        self,
-        stream: TextIO | None = None,
-        *,
-        unit: str = "sentences",
-        total: int | None = None,
-        quiet_meanwhile: bool = False,
-    ) -> None:
-        self.stream = stream or sys.stderr
-        self.shown = self.stream.isatty() and (quiet_meanwhile or not sys.stdout.isatty())
-        self.unit, self.total = unit, total
-        self.count = 0
-        self.began = self.refreshed = time.monotonic()
-
-    def add(self, count: int) -> None:
-        """Count items that are done."""
-        self.count += count
-        now = time.monotonic()
-        if self.shown and now - self.refreshed >= REFRESH:
-            self.refreshed = now
-            self._show()
-
-    def of(self, items: Iterable[Item]) -> Iterator[Item]:
-        """The items; each is counted when the next one is requested."""
-        for item in items:
-            yield item
-            self.add(1)
-        self.end()
-
-    def end(self) -> None:
-        """Show the last figures and end their line."""
-        if self.shown and self.count:
-            self._show()
-            print(file=self.stream, flush=True)
-
-    def _show(self) -> None:
-        seconds = max(time.monotonic() - self.began, 1e-9)
-        of = "" if self.total is None else f" of {self.total:,}"
-        text = f"{self.count:,}{of} {self.unit}, {self.count / seconds:,.1f} {self.unit}/s"
-        print(f"\r{text:<50}", end="", file=self.stream, flush=True)
+    shown = sys.stderr.isatty() and (quiet_meanwhile or not sys.stdout.isatty())
+    return tqdm(items, total=total, unit=f" {unit}", mininterval=REFRESH, disable=not shown)

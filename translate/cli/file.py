@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from translate.cli.console import Rate, print_warnings
+from translate.cli.console import print_warnings, progress
 from translate.cli.options import Run, TranslationMachine, check_place, languages_of, option, with_groups
 from translate.cli.text import options_of
 from translate.cli.text_options import (
@@ -73,14 +73,14 @@ def file(
     )
     most = translator.context.sentences
     context = list(previous_sentences(sentences, most)) if most else None
-    texts, rate = list[str](), Rate(total=len(sentences), quiet_meanwhile=True)
+    texts, bar = list[str](), progress(total=len(sentences), quiet_meanwhile=True)
     with parallel_search(translator, len(sentences)):
         for start in range(0, len(sentences), TOGETHER):
             part = slice(start, start + TOGETHER)
             own = replace(options, context=None if context is None else context[part])
             texts += [result.text for result in translator.translate(sentences[part], options=own)]
-            rate.add(len(sentences[part]))
-    rate.end()
+            bar.update(len(sentences[part]))
+    bar.close()
     with aside(out) as new:
         new.write_bytes(found.write(texts))
     print(f"{shown_path(out)}: {len(sentences):,} sentence{'s' * (len(sentences) != 1)} translated")

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from translate.cli.console import aligned
+from translate.config.names import aligned
 
 SCORES = ("nll", "bleu", "chrf", "ter", "aer")
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from translate.cli.console import Rate, as_unicode, input_lines, print_note, print_warning, print_warnings
+from translate.cli.console import as_unicode, input_lines, print_note, print_warning, print_warnings, progress
 from translate.cli.options import Run, TranslationMachine, note_unfinished, print_engine, with_groups
 from translate.cli.source_options import LineInDocument, PictureInput, TextDocuments, most_context
 from translate.cli.text_options import (
@@ -100,13 +100,13 @@ def text(
         translator.warnings,
         stream=sentences is None or sentences == ["-"],
     )
-    rate, reading = Rate(), Counter[str]()
+    bar, reading = progress(), Counter[str]()
     for block in documents.follow(_blocks(sentences, reading), most):
         for row in tolerant.rows(block):
             print(row)
         sys.stdout.flush()
-        rate.add(len(block))
-    rate.end()
+        bar.update(len(block))
+    bar.close()
     translator.warnings.update(reading)
     print_warnings(translator)
     tolerant.end()
@@ -277,7 +277,9 @@ def _nothing() -> "Translation":
 
 
 def _json(source: str, result: "Translation", engine: str) -> str:
-    row: dict[str, Any] = {"source": source, **_scored(result), **_engine(result, engine)}
+    row: dict[str, Any] = {"source": source, **_scored(result)}
+    if engine != "torch":
+        row["engine"] = result.engine
     if result.n_best:
         row["n_best"] = [_scored(candidate) for candidate in result.n_best]
     alignment = result.alignment
@@ -289,11 +291,6 @@ def _json(source: str, result: "Translation", engine: str) -> str:
         "weights": [[round(weight, 4) for weight in weights] for weights in alignment.weights.tolist()],
     }
     return _dump(row)
-
-
-def _engine(result: "Translation", engine: str) -> dict[str, str]:
-    """The engine that wrote a translation, if the user did not ask for torch."""
-    return {} if engine == "torch" else {"engine": result.engine}
 
 
 def _scored(result: "Translation | ScoredText") -> dict[str, Any]:

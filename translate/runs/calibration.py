@@ -11,9 +11,9 @@ from translate.alignment.calibrate import Direction, calibrate, calibrate_direct
 from translate.alignment.pairs import EncodedPair
 from translate.alignment.regions import check_gold_links
 from translate.config.data import DataConfig
-from translate.config.names import shorten
+from translate.config.names import aligned, shorten
 from translate.config.settings import AlignmentConfig
-from translate.corpora.corpus import Corpus, load_corpus
+from translate.corpora.corpus import Corpus, Split, load_corpus
 from translate.corpora.document_rows import split_context
 from translate.corpora.images.line import most_words
 from translate.corpora.local_files import pair_of
@@ -45,6 +45,11 @@ def pairs_of_corpus(corpus: Corpus, count: int, context_sentences: int = 0) -> C
     """
     name = "validation" if corpus.validation else "train"
     split = corpus.validation or replace(corpus.train, gold=None)
+    return pairs_of_split(split, name, count, context_sentences)
+
+
+def pairs_of_split(split: Split, name: str, count: int, context_sentences: int) -> CalibrationPairs:
+    """The first pairs of a split."""
     golds = None if split.gold is None else gold_links(split, count)
     context = split_context(split, context_sentences, count)
     sides = split.source[:count], split.target[:count]
@@ -189,18 +194,14 @@ def choice_lines(chosen: dict[str, Any]) -> list[str]:
     if not table:
         few = f"the statistical aligner finds too few links in {chosen['split']} to choose by"
         return [f"{choice}: the default, since {few}"]
-    names = ("aer", "precision", "recall", "f1", "agreement")
-    widths = {name: max(len(name), 6) for name in names if any(name in row for row in table)}
-    measures = "  ".join(f"{name:>{width}}" for name, width in widths.items())
-    lines = [f"layer  {'heads':<15}  shift   links from  {measures}"]
+    measures = ("aer", "precision", "recall", "f1", "agreement")
+    names = [name for name in measures if any(name in row for row in table)]
+    rows = [["layer", "heads", "shift", "links from", *names, ""]]
     judged = any(row["threshold"] for row in table)  # else the threshold was given, or there is none
     for row in table:
         candidate = AlignmentChoice.from_dict({name: row[name] for name in choice.to_dict()})
-        values = (
-            f"{row[name]:>{width}.4f}" if name in row else " " * width for name, width in widths.items()
-        )
-        mark = " *" if candidate == (choice if judged else replace(choice, threshold=0.0)) else ""
-        heads = ",".join(map(str, candidate.heads))
-        index = f"{candidate.layer:>5}  {heads:<15}  {candidate.shift:>5}  {candidate.links_from:>11}"
-        lines.append(f"{index}  {'  '.join(values)}{mark}")
-    return [*lines, f"{choice}: chosen by {chosen['criterion']} on {chosen['split']}"]
+        values = (f"{row[name]:.4f}" if name in row else "" for name in names)
+        mark = "*" if candidate == (choice if judged else replace(choice, threshold=0.0)) else ""
+        index = str(candidate.layer), ",".join(map(str, candidate.heads)), str(candidate.shift)
+        rows.append([*index, candidate.links_from, *values, mark])
+    return [*aligned(rows), f"{choice}: chosen by {chosen['criterion']} on {chosen['split']}"]

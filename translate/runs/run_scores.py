@@ -10,8 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from translate.alignment.alignment import Alignment
-from translate.alignment.calibrate import calibrate
+from translate.alignment.alignment import Alignment, AlignmentChoice
 from translate.alignment.regions import alignment_scores
 from translate.config.settings import Settings
 from translate.corpora.batching import collate, plan_batches
@@ -20,7 +19,7 @@ from translate.corpora.document_rows import split_context, with_context
 from translate.corpora.images.line import sentences_of
 from translate.evaluation.scores import ambiguous_scores, bleu_score, corpus_scores, score_lines
 from translate.models.seq2seq import evaluation_mode
-from translate.runs.calibration import choose_alignment, pairs_of_corpus, store
+from translate.runs.calibration import choose_alignment, pairs_of_corpus, pairs_of_split, store
 from translate.runs.checkpoint import WEIGHTS, load_weights, save_weights
 from translate.runs.encoding import encode, gold_links
 from translate.runs.hooks import goodness
@@ -77,9 +76,8 @@ class Validation:
             encode(self.split, self.translator.tokenizers), self.split, self.translator.context
         )
         self.context = split_context(self.split, self.translator.context.sentences, len(self.source))
-        self.gold = None
-        if self.split.gold is not None:
-            self.gold = gold_links(self.split, self.settings.alignment.calibration_pairs)
+        count, context = self.settings.alignment.calibration_pairs, self.translator.context.sentences
+        self.judged = pairs_of_split(self.split, "validation", count, context)
 
     def __call__(self) -> dict[str, float]:
         split = self.split
@@ -99,27 +97,11 @@ class Validation:
         if metric in ("chrf", "ter"):
             scores[metric] = getattr(corpus_scores(texts, self.target, target_language=language), metric)
         choice = self.translator.choice
-        if self.gold:
-            count = len(self.gold)
-            pairs = self.translator.encode_pairs(
-                split.source[:count],
-                split.target[:count],
-                whitespace=True,
-                context=split_context(split, self.translator.context.sentences, count),
-            )
-            wanted = self.settings.alignment
-            found = calibrate(
-                self.translator.model,
-                pairs,
-                self.gold,
-                layer=wanted.layer,
-                heads=wanted.heads,
-                shift=wanted.shift,
-                device=self.translator.device,
-            )
-            assert found.aer is not None
-            scores["aer"] = found.aer
-            choice = found.choice
+        if self.judged.golds:
+            wanted = replace(self.settings.alignment, threshold=None)
+            found = choose_alignment(self.translator, self.judged, wanted)
+            scores["aer"] = found["validation_aer"]
+            choice = AlignmentChoice.from_dict(found["choice"])
         sentences = zip(self.source[:SHOWN], self.target, texts)  # texts and target may be longer
         self.samples = [Sample(*sides) for sides in sentences]
         drawn = sample_to_draw(self.samples)

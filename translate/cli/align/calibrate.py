@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from translate.cli.align.options import SourceFile, TargetFile, Whitespace, note_context
-from translate.cli.console import Rate, print_note
+from translate.cli.console import print_note, progress
 from translate.cli.options import AsJson, BatchMachine, Run, flag, option, with_groups
 from translate.errors import UserError
 
@@ -129,7 +129,7 @@ def report(run: Run, *, pairs: JudgedPairs, as_json: AsJson = False, machine: Ba
     translator = machine.load(run)
     if development.context is None:
         note_context(translator)
-    rate = Rate(unit="pairs", quiet_meanwhile=True)
+    bar = progress(unit="pairs", quiet_meanwhile=True)
     found = compare_methods(
         translator.model,
         encode_judged(translator, development),
@@ -137,9 +137,9 @@ def report(run: Run, *, pairs: JudgedPairs, as_json: AsJson = False, machine: Ba
         development.golds,
         batch_size=machine.batch_size,
         device=translator.device,
-        progress=lambda _, count: rate.add(count),
+        progress=lambda _, count: bar.update(count),
     )
-    rate.end()
+    bar.close()
     if as_json:
         print(json.dumps(found.to_dict() | {"split": development.name}))
     else:

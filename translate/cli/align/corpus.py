@@ -17,7 +17,7 @@ from translate.cli.align.options import (
     write,
     write_lines,
 )
-from translate.cli.console import Rate
+from translate.cli.console import progress
 from translate.cli.options import BatchMachine, Run, Symmetrisation, option, with_groups
 from translate.config.names import shown_path
 from translate.errors import UserError
@@ -61,10 +61,10 @@ def corpus(
     check_effect(out, {"--weights": links.weights})
     split = pair_of(source, target)
     translator = machine.load(run)
-    rate = Rate(unit="pairs", total=len(split), quiet_meanwhile=out is not None)
     pairs = zip(split.source, split.target, strict=True)
-    alignments = rate.of(weighting.align(translator, pairs, machine))
-    write(alignments, out, links)
+    alignments = weighting.align(translator, pairs, machine)
+    quiet = out is not None
+    write(progress(alignments, unit="pairs", total=len(split), quiet_meanwhile=quiet), out, links)
 
 
 @with_groups
@@ -94,9 +94,10 @@ def symmetrise(
     split = pair_of(source, target)
     translators = machine.load(run), machine.load(reverse)
     _check_readers((run, reverse), translators)
-    rate = Rate(unit="pairs", total=len(split), quiet_meanwhile=out is not None)
     pairs = zip(split.source, split.target, strict=True)
-    write_lines(rate.of(_combined_links(translators, pairs, heuristic, threshold, weighting, machine)), out)
+    lines = _combined_links(translators, pairs, heuristic, threshold, weighting, machine)
+    quiet = out is not None
+    write_lines(progress(lines, unit="pairs", total=len(split), quiet_meanwhile=quiet), out)
 
 
 def _check_readers(runs: tuple[Path, Path], translators: tuple["Translator", "Translator"]) -> None:

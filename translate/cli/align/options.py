@@ -39,24 +39,6 @@ EFFECTS = {
 }
 
 
-def known_colours(name: str | None) -> str | None:
-    """A colour map that exists; a callback of typer, which raises :class:`UserError` for another one."""
-    if name is not None:
-        from translate.figures.figure import find_colour_map  # matplotlib is slow to import
-
-        find_colour_map(name)
-    return name
-
-
-def known_font(name: str | None) -> str | None:
-    """A font that is installed; a callback of typer, which raises :class:`UserError` for another one."""
-    if name is not None:
-        from translate.figures.figure import find_font
-
-        find_font(name)
-    return name
-
-
 SOURCE = typer.Argument(
     metavar="SOURCE",
     help="A source sentence, or the picture that a run describes; for files see translate align corpus.",
@@ -155,19 +137,20 @@ class StyleOptions:
 
     colours: Annotated[
         str | None,
-        option(
-            "NAME",
-            f"Colour map: {PRINT.colours} (the default, on white), gray, viridis, Blues ...",
-            callback=known_colours,
-        ),
+        option("NAME", f"Colour map: {PRINT.colours} (the default, on white), gray, viridis, Blues ..."),
     ] = None
-    font: Annotated[
-        str | None, option("NAME", f"Font of the words. Default: {PRINT.font}.", callback=known_font)
-    ] = None
+    font: Annotated[str | None, option("NAME", f"Font of the words. Default: {PRINT.font}.")] = None
     font_size: Annotated[
         float | None,
         option("POINTS", "Size of the words; the cells shrink with them. Default: 8 to 11.", min=3, max=40),
     ] = None
+
+    def __post_init__(self) -> None:
+        if self.colours is not None or self.font is not None:
+            from translate.figures.figure import find_colour_map, find_font  # matplotlib is slow to import
+
+            find_colour_map(self.style.colours)
+            find_font(self.style.font)
 
     @property
     def given(self) -> dict[str, object]:
