@@ -153,16 +153,10 @@ def test_wrong_use(
     assert len(result.err.splitlines()) == 1
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ((), "there is no test set: give --source FILE --reference FILE"),
-        (("--reference", "a"), "--reference FILE translates the lines of --source FILE, which is missing"),
-    ],
-)
+@pytest.mark.parametrize("options", [(), ("--reference", "a")])
 def test_a_test_set_that_is_missing(
-    options: tuple[str, ...], message: str, files: Files, translate_command: Command
+    options: tuple[str, ...], files: Files, translate_command: Command
 ) -> None:
     result = translate_command("compare", f"a={files.good}", f"b={files.bad}", *options)
     assert (result.code, result.out) == (2, "")
-    assert message in result.err
+    assert "a test set is --source FILE with its translations, --reference FILE: give both" in result.err

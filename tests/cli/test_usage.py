@@ -25,7 +25,10 @@ from translate.cli.main import run
         ("text a --beam-size 2.5", "--beam-size: expected an integer, got 2.5 (see translate text --help)"),
         ("serve a --port 99999", "--port: expected 0 to 65,535, got 99999 (see translate serve --help)"),
         ("serve a --max-body 0", "--max-body: expected at least 1, got 0 (see translate serve --help)"),
-        ("evaluate runs/mine --source a", "--source FILE needs its translations: add --reference FILE"),
+        (
+            "evaluate runs/mine --source a",
+            "a test set is --source FILE with its translations, --reference FILE: give both",
+        ),
     ],
 )
 def test_a_usage_error_is_one_line(line: str, message: str, translate_command: Command) -> None:

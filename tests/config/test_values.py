@@ -26,7 +26,7 @@ class TestSchema:
             ({"stepz": 1}, "outer.stepz: unknown key; did you mean outer.steps?"),
             ({"steps": True}, "outer.steps: expected an integer, got true"),
             ({"steps": 1, "limit": "1e3x"}, "outer.limit: expected a number or null, got '1e3x'"),
-            ({"steps": 1, "limit": float("nan")}, "outer.limit: expected a number or null, got nan"),
+            ({"steps": 1, "limit": float("nan")}, "outer.limit: expected a finite number, got nan"),
             (
                 {"steps": 1, "score": "blue"},
                 "outer.score: expected one of bleu, loss, got 'blue'; did you mean bleu?",

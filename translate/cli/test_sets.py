@@ -47,12 +47,8 @@ class EvaluationFiles:
 
     def __post_init__(self) -> None:
         sources, references = self.source or [], self.reference or []
-        if references and not sources:
-            raise UserError("--reference FILE translates the lines of --source FILE, which is missing")
-        if sources and not references:
-            raise UserError("--source FILE needs its translations: add --reference FILE")
-        if not sources:
-            raise UserError("there is no test set: give --source FILE --reference FILE")
+        if not (sources and references):
+            raise UserError("a test set is --source FILE with its translations, --reference FILE: give both")
         if len(references) % len(sources):
             raise UserError(
                 f"{len(sources)} files of --source but {len(references)} of --reference; every "

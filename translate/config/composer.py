@@ -19,7 +19,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from translate.config.declare import plain
 from translate.config.files import leaves
-from translate.config.messages import explain_composing, malformed, missing_choice, named_elsewhere
+from translate.config.messages import explain_composing, malformed, named_elsewhere
 from translate.config.names import config_directory, did_you_mean, display_path, listed, nearest, shorten
 from translate.config.settings import check_section_names
 from translate.errors import UserError
@@ -72,7 +72,6 @@ class Composer:
         if not having:
             raise UserError(f"{self.config_name}: no such file in {display_path(self.folders[-1])}")
         self.root = having[0]
-        self._parsed: dict[str, Override] = {}
         self._chosen: dict[tuple[str, ...], dict[str, str]] = {}  # of compositions so far
         with self._hydra() as loader:
             self.parser = OverridesParser.create(config_loader=loader)
@@ -145,7 +144,6 @@ class Composer:
             UserError: for an override that cannot be read, and for a sweep without ``multirun``.
         """
         groups, completed = self.choices(), list[str]()
-        knows_all = not any(text.lstrip("+").startswith("hydra.searchpath") for text in overrides)
         for text in overrides:
             override = self._parse(text)
             key = override.key_or_group
@@ -159,9 +157,6 @@ class Composer:
             group, choice = key.replace(".", "/"), override.value()
             if "." in key and group in groups and isinstance(choice, str):
                 raise UserError(f"{key}: this is a section; a choice is written {group}={shorten(choice)}")
-            is_single = key in groups and isinstance(choice, str) and "/" not in choice
-            if is_single and choice not in groups[key] and knows_all:
-                raise UserError(missing_choice(f"{key}/{choice}", groups))
             is_choice = key in groups or "/" in key or override.package or override.is_hydra_override()
             completed.append(text if is_choice or text.startswith(("+", "~")) else f"++{text}")
         return completed
@@ -183,13 +178,12 @@ class Composer:
             return config
 
     def _parse(self, text: str) -> Override:
-        if text not in self._parsed:
-            try:
-                (self._parsed[text],) = self.parser.parse_overrides([text])
-            except (HydraException, ValueError, RecursionError) as error:
-                reason = (str(error).splitlines() or [""])[0]
-                raise UserError(malformed(text, reason, self.choices())) from error
-        return self._parsed[text]
+        try:
+            (parsed,) = self.parser.parse_overrides([text])
+        except (HydraException, ValueError, RecursionError) as error:
+            reason = (str(error).splitlines() or [""])[0]
+            raise UserError(malformed(text, reason, self.choices())) from error
+        return parsed
 
     def _with_hint(self, message: str, overrides: Sequence[str], values: Mapping[str, Any]) -> str:
         """The message about an unknown key, with the experiment that sets it, or the key that was meant."""

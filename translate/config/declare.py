@@ -22,7 +22,7 @@ from typing import (
 )
 
 from annotated_types import Ge, Gt, Le, Lt
-from pydantic import AllowInfNan, BeforeValidator, ConfigDict, Strict, TypeAdapter, ValidationError
+from pydantic import BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass as checked_dataclass
 
 from translate.config.files import YAML, is_open, section_of
@@ -39,8 +39,8 @@ DECLARED_IN: dict[type, tuple[str, str]] = {}
 # memory grows with the number.
 Count = Annotated[int, Ge(0), Le(LARGEST)]
 Positive = Annotated[int, Ge(1), Le(LARGEST)]
-Amount = Annotated[float, Ge(0), Le(LARGEST), AllowInfNan(False)]
-AboveZero = Annotated[float, Gt(0), Le(LARGEST), AllowInfNan(False)]
+Amount = Annotated[float, Ge(0), Le(LARGEST)]
+AboveZero = Annotated[float, Gt(0), Le(LARGEST)]
 Fraction = Annotated[float, Ge(0), Le(1)]
 BelowOne = Annotated[float, Ge(0), Lt(1)]
 OpenFraction = Annotated[float, Gt(0), Lt(1)]
@@ -202,4 +202,9 @@ def _text(value: Any) -> str:
     return str(value)
 
 
-_SCALARS = {int: BeforeValidator(_integer), float: Strict(), str: BeforeValidator(_text), bool: Strict()}
+_SCALARS: dict[Any, Any] = {
+    int: BeforeValidator(_integer),
+    float: Field(strict=True, allow_inf_nan=False),
+    str: BeforeValidator(_text),
+    bool: Field(strict=True),
+}

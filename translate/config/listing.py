@@ -41,7 +41,10 @@ def comments_in(file: str) -> dict[str, str]:
     """The comment behind each key of a YAML file below ``conf/``, by dotted path; "" for the first lines."""
     text = (config_directory() / file).read_text(encoding="utf-8")
     lines = text.splitlines()
-    head = [line.removeprefix("#").strip() for line in itertools.takewhile(_is_comment, lines)]
+    head = [
+        line.removeprefix("#").strip()
+        for line in itertools.takewhile(lambda line: line.startswith("#"), lines)
+    ]
     return {"": " ".join(head), **dict(_comments(yaml.compose(text, Loader=yaml.SafeLoader), "", lines))}
 
 
@@ -127,10 +130,6 @@ def _plain(text: str) -> str:
     """A text of a docstring as a reader of the configuration knows its words."""
     text = text.replace("``None``", "null").replace("``", "`")
     return " ".join(text.split()).removesuffix(".")
-
-
-def _is_comment(line: str) -> bool:
-    return line.startswith("#")
 
 
 def _comments(node: Any, prefix: str, lines: list[str]) -> Iterator[tuple[str, str]]:

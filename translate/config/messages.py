@@ -1,5 +1,6 @@
 """Types and mistakes of a configuration in words: the path, the value expected and the value given."""
 
+import os
 import re
 import types
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -204,7 +205,7 @@ def malformed(text: str, reason: str, choices: Mapping[str, list[str]]) -> str:
     """The message for an override that Hydra cannot read."""
     if text.endswith((".yaml", ".yml")) and "=" not in text:
         return own_file_hint(text)
-    if "=" not in text and Path(text).is_file():
+    if "=" not in text and os.path.isfile(text):
         return _files_hint(text, text)
     if "=" not in text and not text.startswith("~"):
         known = " (for example model=transformer)"
@@ -261,7 +262,7 @@ def missing_choice(name: str, choices: Mapping[str, list[str]]) -> str:
     """The message for ``group/choice``, which does not exist."""
     group, _, choice = name.rpartition("/")
     file = name.removeprefix("data/")
-    if file != name and Path(file).is_file():
+    if file != name and os.path.isfile(file):
         return _files_hint(f"data={file}", file)
     if file != name and Path(file).suffix:
         return f"data={shorten(file)}: no such file"
