@@ -84,11 +84,8 @@ def encode_training(settings: Settings, corpus: Corpus, tokenizers: TokenizerPai
     path = None
     if config.guided_links is None and not isinstance(tokenizers.source, ImageTokenizer):  # it has its own
         path = _cached_file(settings, corpus, tokenizers)
-    cached = None if path is None else read_encoded(path)
-    with nullcontext() if path is None or cached is not None else one_at_a_time(path):
-        if path is not None and cached is None:
-            cached = read_encoded(path)  # another process may just have written it
-        if cached is not None:
+    with nullcontext() if path is None else one_at_a_time(path):
+        if path is not None and (cached := read_encoded(path)) is not None:
             print(f"encoded corpus from {path}", flush=True)
             return cached
         linker = linker_of(settings, corpus, tokenizers) if config.needs_links else None
