@@ -90,7 +90,9 @@ class TestTargets:
             check_target({"_target_": "translate.training.schedules.Constant", "name": "x"}, "schedule")
 
     def test_nested_and_partial_nodes_are_built(self):
-        model = instantiate(NODE | {"attention": ATTENTION}, "model", [], 17, target_vocabulary=17)
+        model = instantiate(
+            NODE | {"attention": ATTENTION}, "model", [], source_vocabulary=17, target_vocabulary=17
+        )
         assert isinstance(model, Transformer)
         heads = [module.num_heads for module in model.modules() if isinstance(module, MultiHead)]
         assert sorted(set(heads)) == [2, 7]
@@ -98,7 +100,7 @@ class TestTargets:
     def test_what_a_partial_constructor_refuses_has_the_path(self):
         node = NODE | {"attention": ATTENTION | {"num_heads": 3}}
         with pytest.raises(UserError, match=r"^model\.attention\b.*3"):
-            instantiate(node, "model", [], 17, 17)
+            instantiate(node, "model", [], source_vocabulary=17, target_vocabulary=17)
 
     def test_what_the_constructor_refuses_has_the_path(self):
         node = {"_target_": "translate.training.schedules.Linear", "total": 3, "warmup": 5}
@@ -106,4 +108,4 @@ class TestTargets:
             instantiate(node, "schedule", [])
         parameter = torch.nn.Parameter(torch.zeros(3))
         with pytest.raises(UserError, match=r"^optimizer: Invalid learning rate"):
-            instantiate({"_target_": "torch.optim.Adam", "lr": -1}, "optimizer", [], [parameter])
+            instantiate({"_target_": "torch.optim.Adam", "lr": -1}, "optimizer", [], params=[parameter])

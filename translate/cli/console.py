@@ -8,6 +8,7 @@ import sys
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 from translate.config.names import escaped
@@ -28,27 +29,17 @@ LONGEST_LINE = 1000  # characters of an error, a warning or a note
 REFRESH = 0.5  # seconds between two updates of a bar
 
 
-def print_error(message: object) -> None:
-    """``error: <message>`` on standard error."""
-    _print_line("error", message)
-
-
-def print_warning(message: object) -> None:
-    """``warning: <message>`` on standard error."""
-    _print_line("warning", message)
-
-
-def print_note(message: object) -> None:
-    """``note: <message>`` on standard error."""
-    _print_line("note", message)
-
-
 def _print_line(kind: str, message: object) -> None:
-    """One line of at most ``LONGEST_LINE`` characters, none of which a terminal obeys."""
+    """``error: <message>`` on standard error: at most ``LONGEST_LINE`` characters that no terminal obeys."""
     text = escaped(" ".join(line.strip() for line in str(message).splitlines()))
     if len(text) > LONGEST_LINE:  # the end says what was expected
         text = f"{text[: LONGEST_LINE // 2]} ... {text[-LONGEST_LINE // 2 :]}"
     print(f"{kind}: {text}", file=sys.stderr, flush=True)
+
+
+print_error = partial(_print_line, "error")
+print_warning = partial(_print_line, "warning")
+print_note = partial(_print_line, "note")
 
 
 def print_notices() -> None:

@@ -92,8 +92,8 @@ def check_target(
                 check_target(inner, where, plugins)
 
 
-def instantiate(node: Mapping[str, Any], path: str, plugins: Sequence[str], *args: Any, **kwargs: Any) -> Any:
-    """Build what ``node`` describes, nested nodes first; ``args`` and ``kwargs`` go before its options.
+def instantiate(node: Mapping[str, Any], path: str, plugins: Sequence[str], **kwargs: Any) -> Any:
+    """Build what ``node`` describes, nested nodes first; ``kwargs`` go beside its options.
 
     A ``_partial_: true`` node gives a callable that takes the remaining arguments; what the constructor
     refuses then is a ``UserError`` with the path as well.
@@ -101,12 +101,10 @@ def instantiate(node: Mapping[str, Any], path: str, plugins: Sequence[str], *arg
     Raises:
         UserError: as :func:`check_target`, or when the constructor refuses a value.
     """
-    target = resolve_target(plain(node, path).get("_target_"), plugins, f"{path}._target_")
-    positional = list(options_of(target))[: len(args)]
-    call = _bind(node, path, plugins, (*positional, *kwargs))
+    call = _bind(node, path, plugins, kwargs)
     options = {key: _build(value, f"{path}.{key}", plugins) for key, value in call.options.items()}
-    construct = functools.partial(_construct, call.target, path, options)
-    return functools.partial(construct, *args, **kwargs) if call.partial else construct(*args, **kwargs)
+    construct = functools.partial(_construct, call.target, path, options, **kwargs)
+    return construct if call.partial else construct()
 
 
 def _construct(

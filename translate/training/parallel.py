@@ -82,8 +82,7 @@ class World:
 
     def wait(self) -> None:
         """Wait until all processes have called this."""
-        if self.size > 1:
-            self.gather(None)
+        self.gather(None)
 
     @contextmanager
     def main_first(self) -> Iterator[None]:
