@@ -147,14 +147,18 @@ def results_table(out: Path) -> str:
 
 
 def draw_all(out: Path, file: Path) -> None:
-    """Draw one sentence with every variant that is trained, under teacher forcing."""
+    """Draw one sentence with every variant that is trained and looks at words, under teacher forcing."""
     from matplotlib.figure import Figure
 
     import translate
     from translate.runs.runtime import find_device, use_runtime
 
     use_runtime(find_device("auto"))  # as the command does
-    trained = [variant for variant in variants() if (directory_of(variant, out) / "scores.json").exists()]
+    trained = [
+        variant
+        for variant in variants()
+        if variant.name != "fixed" and (directory_of(variant, out) / "scores.json").exists()
+    ]
     if not trained:
         return
     rows = -(-len(trained) // COLUMNS)

@@ -124,6 +124,16 @@ def test_a_system_is_scored_with_several_references(files: Files, translate_comm
     assert re.search(r"^BLEU  good +100\.00 ", alone.out, re.MULTILINE)
 
 
+def test_bleu_by_length_is_drawn(files: Files, translate_command: Command, tmp_path: Path) -> None:
+    systems, drawn = (f"good={files.good}", f"bad={files.bad}"), tmp_path / "new" / "lengths.svg"
+    result = translate_command("compare", *systems, *files.options, "--figure", drawn, "--json")
+    assert (result.code, result.err) == (0, "")
+    parts = json.loads(result.out)["lengths"]
+    labels = {f"{part['shortest']} to {part['longest']}" for part in parts}
+    texts = set(re.findall(r"<text[^>]*>([^<]+)</text>", drawn.read_text(encoding="utf-8")))
+    assert labels | {"good", "bad", "BLEU", "words of the source"} <= texts
+
+
 @pytest.mark.parametrize(
     ("systems", "options", "message"),
     [
@@ -134,6 +144,7 @@ def test_a_system_is_scored_with_several_references(files: Files, translate_comm
         (["a=good.fr", "good.fr"], [], "good.fr: a file, not a run directory"),
         (["a=good.fr", "b=short.fr"], [], "short.fr has 1 lines but test.en has 17"),
         (["a=good.fr", "b=bad.fr"], ["--source", "test.en", "--reference", "test.fr"], "2 test sets"),
+        (["a=good.fr"], ["--figure", "a.gif"], "a.gif: cannot draw to '.gif'; expected .png, .pdf or .svg"),
     ],
 )
 def test_wrong_use(

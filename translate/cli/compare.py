@@ -30,6 +30,8 @@ Examples:
   translate compare runs/old runs/new other=other.de --source test.en \\
       --reference test.de --sentences 20
   translate compare mine=mine.de --source test.en --reference test.de --ter
+  translate compare runs/old runs/new --source test.en --reference test.de \\
+      --figure lengths.png
 """
 
 NAMES = {"bleu": "BLEU", "chrf": "chrF", "ter": "TER"}
@@ -48,6 +50,9 @@ class ComparisonOptions:
     samples: Annotated[int, option("N", "Resamples of paired bootstrap resampling.", min=1)] = 1000
     trials: Annotated[int, option("N", "Trials of approximate randomisation.", min=1)] = 10_000
     ter: Annotated[bool, flag("--ter", "Test TER too, which takes longest.")] = False
+    figure: Annotated[
+        Path | None, option("FILE", "Draw BLEU by the length of the sentences: .png, .pdf or .svg.")
+    ] = None
     beam_size: BeamSize = None
 
 
@@ -75,10 +80,20 @@ def compare(
     their chrF.
     """
     given = _read_systems(systems)
+    if comparing.figure:
+        from translate.figures.figure import check_extension
+
+        check_extension(comparing.figure)  # before anything is translated
     if files.number != 1:
         raise UserError(f"compare: {files.number} test sets; expected one")
     (test,) = files.read()
     record = _record(given, test, comparing, machine)
+    if comparing.figure:
+        from translate.figures.plots import draw_lengths
+
+        if not record["lengths"]:
+            raise UserError("--figure: all source sentences are about as long; there is nothing to draw")
+        draw_lengths(record["lengths"], comparing.figure)
     print(json.dumps(record) if as_json else "\n".join(_lines(record)))
 
 

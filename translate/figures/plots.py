@@ -1,11 +1,14 @@
-"""The curves of a training run."""
+"""The curves of a training run, and the scores of sentences by their length."""
 
 from collections.abc import Mapping, Sequence
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+
+from translate.figures.figure import check_extension, drawing, save
 
 _CURVES = (("nll", "negative log-likelihood"), ("bleu", "BLEU"), ("aer", "AER"))
 
@@ -33,4 +36,26 @@ def draw_curves(rows: Sequence[Mapping[str, Any]], path: Path) -> Path:
         axes.set_xlabel("optimizer step")
         axes.grid(alpha=0.3)
     figure.savefig(path, dpi=120, metadata={"Software": None})
+    return path
+
+
+def draw_lengths(parts: Sequence[Mapping[str, Any]], path: Path) -> Path:
+    """Draw BLEU by the length of the source, a line for each system (Bahdanau et al. 2015, figure 2).
+
+    Args:
+        parts: ranges of lengths with the BLEU of each system, as
+            :func:`~translate.evaluation.comparison.by_length` returns them.
+        path: .png, .pdf or .svg.
+    """
+    check_extension(path)
+    with drawing(parts[0]["bleu"]):
+        figure = Figure(figsize=(4.8, 3.2), layout="constrained")
+        axes = figure.subplots()
+        for name, marker in zip(parts[0]["bleu"], cycle("os^Dvx"), strict=False):
+            axes.plot([part["bleu"][name] for part in parts], marker=marker, label=name)
+        axes.set_xticks(range(len(parts)), [f"{part['shortest']} to {part['longest']}" for part in parts])
+        axes.set(xlabel="words of the source", ylabel="BLEU", ylim=(0, None))
+        axes.grid(alpha=0.3)
+        axes.legend(frameon=False)
+        save(figure, path)
     return path
