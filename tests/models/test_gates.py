@@ -82,9 +82,3 @@ def test_a_source_without_picture_is_finite_with_finite_gradients(gate, picture)
     out.sum().backward()
     assert torch.isfinite(out).all()
     assert torch.isfinite(grid.grad).all()
-
-
-def test_an_unknown_gate_is_refused():
-    assert create_gate("none", D) is None
-    with pytest.raises(ValueError, match="expected one of none, channel, spatial, combined, got 'sofa'"):
-        create_gate("sofa", D)

@@ -32,8 +32,8 @@ LEAST = 1e-6  # attention that a source piece has, so that its logarithm is fini
 
 def attention(model: Seq2Seq, batch: PairBatch, choice: AlignmentChoice) -> Tensor:
     """The chosen attention between words: (B, target words, source words)."""
-    weights = batch.weights(model, choice.layer)[:, list(choice.heads)]
-    return between_words(weights, batch, choice.shift)
+    (weights,) = model.forced_weights(batch.source, batch.source_mask, batch.target_in, [choice.layer])
+    return between_words(weights[:, list(choice.heads)], batch, choice.shift)
 
 
 def between_words(weights: Tensor, batch: PairBatch, shift: int) -> Tensor:
@@ -62,7 +62,7 @@ def norm(model: Seq2Seq, batch: PairBatch, choice: AlignmentChoice) -> Tensor:
         ) from error
     encoded = model.encode(batch.source, batch.source_mask)
     values = mechanism.transformed_values(encoded.memories[choice.layer])[:, heads].float()  # (B, h, S, C)
-    weights = batch._replace(encoded=encoded).weights(model, choice.layer)[:, heads].float()  # (B, h, T, S)
+    weights = model.read_weights(encoded, batch.target_in, [choice.layer])[0][:, heads]  # (B, h, T, S)
     # |sum_h a_h f_h|^2 = sum_hg a_h a_g f_h.f_g, so that no (B, T, S, C) is held.
     products = torch.einsum("bhsc,bgsc->bhgs", values, values)
     squares = torch.einsum("bhts,bhgs,bgts->bts", weights, products, weights)

@@ -15,7 +15,6 @@ from torch import Tensor
 from translate.corpora.batching import pad, plan_batches
 from translate.corpora.images.patches import Image
 from translate.errors import UserError
-from translate.models import Encoded
 from translate.models.seq2seq import Seq2Seq
 from translate.text.tokenizer import BOS, EOS, NO_WORD, Pieces
 
@@ -86,13 +85,6 @@ class PairBatch(NamedTuple):
     target_in: Tensor  # (B, T) <s> y1 ... yn
     source_words: Tensor  # (B, S, source words), from `piece_to_word`
     target_words: Tensor  # (B, T - 1, target words)
-    encoded: Encoded | None = None  # the encoded source, if there is one already
-
-    def weights(self, model: Seq2Seq, layer: int) -> Tensor:
-        """Attention of a layer between pieces: (B, H, T, S)."""
-        if self.encoded is None:
-            return model.forced_weights(self.source, self.source_mask, self.target_in, [layer])[0]
-        return model.read_weights(self.encoded, self.target_in, [layer])[0]
 
 
 def pair_batches(

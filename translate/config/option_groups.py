@@ -8,7 +8,7 @@ import functools
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass, replace
-from typing import Annotated, Any, TypeVar, get_type_hints
+from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 from annotated_types import Ge, Le
 
@@ -36,10 +36,14 @@ def flat_options(constructor: Callable[..., None]) -> Callable[..., None]:
 
     Raises:
         TypeError: (when called) for an option that is given twice.
+        ValueError: (when called) for a value that is none of its ``Literal``.
     """
 
     @functools.wraps(constructor)
     def construct(*args: Any, **options: Any) -> None:
+        for name, values in _choices(constructor).items():
+            if options.get(name, values[0]) not in values:
+                raise ValueError(f"{name}: expected one of {', '.join(values)}, got {options[name]!r}")
         for name, group in groups_of(constructor).items():
             given = {field.name: options.pop(field.name) for field in fields(group) if field.name in options}
             if given and name in options:
@@ -87,6 +91,13 @@ def type_hints(target: Callable[..., Any]) -> dict[str, Any]:
         )
     except (NameError, TypeError, AttributeError):
         return {}
+
+
+@functools.cache
+def _choices(constructor: Callable[..., Any]) -> Mapping[str, tuple[str, ...]]:
+    """The values of every option that has a few."""
+    kinds = {name: parameter.annotation for name, parameter in flat_parameters(constructor).items()}
+    return {name: get_args(kind) for name, kind in kinds.items() if get_origin(kind) is Literal}
 
 
 def _default(constructor: Callable[..., Any], name: str) -> Any:

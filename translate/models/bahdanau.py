@@ -6,7 +6,7 @@ and output after.
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 import torch
 import torch.nn.functional as F
@@ -27,8 +27,6 @@ from translate.models.rnn import (
     gru_step,
 )
 from translate.models.seq2seq import DecodeState, Encoded
-
-READOUTS = ("maxout", "linear")
 
 
 class BahdanauRNN(RecurrentSeq2Seq):
@@ -62,12 +60,10 @@ class BahdanauRNN(RecurrentSeq2Seq):
         sizes: RecurrentSizes = SIZES,
         options: RecurrentOptions = OPTIONS,
         encoder_layers: NumLayers = YAML,
-        readout: str = YAML,
+        readout: Literal["maxout", "linear"] = YAML,
         word_in_query: bool = YAML,
         encoder: Callable[..., Encoder] | None = None,
     ) -> None:
-        if readout not in READOUTS:
-            raise ValueError(f"readout: expected one of {', '.join(READOUTS)}, got {readout!r}")
         embedding_size, decoder_size = sizes.embedding_size, sizes.decoder_size
         widths = EncoderSizes(embedding_size, sizes.encoder_size, encoder_layers, options.dropout, "gru")
         super().__init__(

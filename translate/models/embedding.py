@@ -1,25 +1,24 @@
 """Token embeddings and positions."""
 
 import math
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
 
-POSITIONS = ("sinusoidal", "marian", "learned", "rotary", "none")
 SINUSOIDS = ("sinusoidal", "marian")
-TIES = ("none", "target", "all")
+PositionKind = Literal["sinusoidal", "marian", "learned", "rotary", "none"]
+Tie = Literal["none", "target", "all"]
 
 
 def embeddings(
-    source_vocabulary: int, target_vocabulary: int, width: int, *, tie: str
+    source_vocabulary: int, target_vocabulary: int, width: int, *, tie: Tie
 ) -> tuple[nn.Embedding, nn.Embedding]:
     """Source and target embeddings, one and the same if ``tie`` is ``all``.
 
     Raises:
-        ValueError: if ``tie`` is unknown, or ``all`` with different vocabularies.
+        ValueError: if ``tie`` is ``all`` with different vocabularies.
     """
-    if tie not in TIES:
-        raise ValueError(f"tie: expected one of {', '.join(TIES)}, got {tie!r}")
     if tie == "all" and source_vocabulary != target_vocabulary:
         raise ValueError(
             "tie: all needs one vocabulary for both sides (tokenizer.shared=true); use tie=target"
@@ -76,10 +75,8 @@ def rotate(states: Tensor, start: int | Tensor = 0) -> Tensor:
 class Positions(nn.Module):
     """Adds positions to embeddings; adds nothing for ``rotary`` and ``none``."""
 
-    def __init__(self, kind: str, width: int, max_length: int) -> None:
+    def __init__(self, kind: PositionKind, width: int, max_length: int) -> None:
         super().__init__()
-        if kind not in POSITIONS:
-            raise ValueError(f"positions: expected one of {', '.join(POSITIONS)}, got {kind!r}")
         self.kind = kind
         self.max_length = max_length
         if kind == "learned":

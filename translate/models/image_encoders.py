@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import cast
+from typing import Literal, cast
 
 import torch
 import torch.nn.functional as F
@@ -41,7 +41,7 @@ class GridOptions:
 
     num_heads: NumHeads = YAML
     feedforward_size: Width = YAML
-    gate: str = YAML
+    gate: Literal["none", "channel", "spatial", "combined"] = YAML
 
 
 OPTIONS = GridOptions()

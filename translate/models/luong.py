@@ -6,6 +6,7 @@ and output after.
 
 from collections.abc import Callable
 from functools import partial
+from typing import Literal
 
 import torch
 import torch.nn.functional as F
@@ -62,13 +63,11 @@ class LuongRNN(RecurrentSeq2Seq):
         *,
         sizes: RecurrentSizes = SIZES,
         options: RecurrentOptions = OPTIONS,
-        cell: str = YAML,
+        cell: Literal["lstm", "gru"] = YAML,
         num_layers: NumLayers = YAML,
         input_feeding: bool = YAML,
         encoder: Callable[..., Encoder] | None = None,
     ) -> None:
-        if cell not in CELLS:
-            raise ValueError(f"cell: expected one of {', '.join(CELLS)}, got {cell!r}")
         embedding_size, decoder_size = sizes.embedding_size, sizes.decoder_size
         readout_size = decoder_size if options.tie == "none" else embedding_size
         widths = EncoderSizes(embedding_size, sizes.encoder_size, num_layers, options.dropout, cell)

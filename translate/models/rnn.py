@@ -14,7 +14,7 @@ from translate.attention.kernels.dropout import Dropout
 from translate.attention.memory import WHOLE, SourceParts
 from translate.config.files import YAML, from_file
 from translate.config.option_groups import Width, option_group
-from translate.models.embedding import embeddings
+from translate.models.embedding import Tie, embeddings
 from translate.models.encoders import Encoder
 from translate.models.seq2seq import DecodeState, Encoded, Seq2Seq, attend_beside, beams, new_output
 from translate.models.sizes import Widths, check_kind, mismatch
@@ -51,7 +51,7 @@ class RecurrentOptions:
     """
 
     dropout: float = YAML
-    tie: str = YAML
+    tie: Tie = YAML
     teacher_forcing: float = YAML
 
 
@@ -159,7 +159,6 @@ class RecurrentSeq2Seq(Seq2Seq):
     def step_with_weights(
         self, ids: Tensor, state: DecodeState, encoded: Encoded, layer: int
     ) -> tuple[Tensor, DecodeState, Tensor]:
-        self.check_layers([layer])
         hidden, state, weights = self.advance(ids, state, encoded, need_weights=True)
         assert weights is not None
         return hidden, state, weights
@@ -185,7 +184,6 @@ class RecurrentSeq2Seq(Seq2Seq):
         return self.force(encoded, target_in, need_weights=False)[0]
 
     def source_attention(self, layer: int) -> Attention:
-        self.check_layers([layer])
         return self.attention
 
     def _follow(self, encoded: Encoded, target_in: Tensor) -> Tensor:
@@ -206,13 +204,11 @@ class RecurrentSeq2Seq(Seq2Seq):
     def forward_with_weights(
         self, source: Tensor, source_mask: Tensor | None, target_in: Tensor, layer: int
     ) -> tuple[Tensor, Tensor]:
-        self.check_layers([layer])
         hidden, weights = self.force(self.encode(source, source_mask), target_in, need_weights=True)
         assert weights is not None
         return hidden, weights
 
     def read_weights(self, encoded: Encoded, target_in: Tensor, layers: Sequence[int]) -> list[Tensor]:
-        self.check_layers(layers)
         weights = self.force(encoded, target_in, need_weights=True)[1]
         assert weights is not None
         return [weights.float() for _ in layers]

@@ -296,14 +296,6 @@ class Seq2Seq(nn.Module):
         """The number of trainable parameters; shared ones count once."""
         return sum(parameter.numel() for parameter in self.parameters() if parameter.requires_grad)
 
-    def check_layers(self, layers: Sequence[int]) -> None:
-        """Raise ``ValueError`` for an attention layer that does not exist."""
-        for layer in layers:
-            if not 0 <= layer < self.num_attention_layers:
-                raise ValueError(
-                    f"attention layer: expected 0 to {self.num_attention_layers - 1}, got {layer}"
-                )
-
 
 def sentence_numbers(source: Tensor) -> Tensor:
     """The number of sentences that begin after each position of ids (B, S), see `text/documents.py`."""
@@ -327,11 +319,9 @@ def attend_beside(
 
 def new_output(vocabulary_size: int, width: int, tied: nn.Embedding | None) -> nn.Parameter:
     """The output weight (V, D): the embedding's own when tied."""
-    if tied is None:
-        return nn.Parameter(torch.empty(vocabulary_size, width).uniform_(-(width**-0.5), width**-0.5))
-    if tuple(tied.weight.shape) != (vocabulary_size, width):
-        raise ValueError(f"tied output: expected {(vocabulary_size, width)}, got {tuple(tied.weight.shape)}")
-    return cast(nn.Parameter, tied.weight)
+    if tied is not None:
+        return cast(nn.Parameter, tied.weight)
+    return nn.Parameter(torch.empty(vocabulary_size, width).uniform_(-(width**-0.5), width**-0.5))
 
 
 @contextmanager

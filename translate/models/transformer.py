@@ -20,7 +20,7 @@ from translate.config.option_groups import (
     flat_options,
     option_group,
 )
-from translate.models.embedding import Positions, embeddings
+from translate.models.embedding import PositionKind, Positions, Tie, embeddings
 from translate.models.encoders import Encoder, EncoderSizes
 from translate.models.seq2seq import DecodeState, Encoded, Seq2Seq, new_output
 from translate.models.sizes import check_kind
@@ -59,9 +59,9 @@ class EmbeddingOptions:
         output_bias: whether the scores of the pieces have a bias.
     """
 
-    positions: str = YAML
+    positions: PositionKind = YAML
     max_length: NumPositions = YAML
-    tie: str = YAML
+    tie: Tie = YAML
     output_bias: bool = YAML
 
 
@@ -191,7 +191,6 @@ class Transformer(Seq2Seq):
     def step_with_weights(
         self, ids: Tensor, state: DecodeState, encoded: Encoded, layer: int
     ) -> tuple[Tensor, DecodeState, Tensor]:
-        self.check_layers([layer])
         hidden, state, weights = self._step(ids, state, encoded, layer)
         assert weights is not None
         return hidden, state, weights
@@ -221,13 +220,11 @@ class Transformer(Seq2Seq):
         return self._force(encoded, target_in, {})
 
     def source_attention(self, layer: int) -> Attention:
-        self.check_layers([layer])
         return self.decoder[layer].source_attention
 
     def forward_with_weights(
         self, source: Tensor, source_mask: Tensor | None, target_in: Tensor, layer: int
     ) -> tuple[Tensor, Tensor]:
-        self.check_layers([layer])
         weights: list[Tensor] = []
         hidden = self._force(self.encode(source, source_mask), target_in, {layer: weights})
         return hidden, weights[0]
@@ -240,13 +237,12 @@ class Transformer(Seq2Seq):
         return self.decoder_norm(states)
 
     def read_weights(self, encoded: Encoded, target_in: Tensor, layers: Sequence[int]) -> list[Tensor]:
-        self.check_layers(layers)
         states = self._embed_target(target_in, 0)
         found = {}
         for index in range(max(layers) + 1):
             layer, memory = self.decoder[index], encoded.memories[index]
             if index in layers:
-                found[index] = layer.source_weights(states, None, memory)
+                found[index] = layer.source_weights(states, memory)
             if index < max(layers):
                 states = layer(states, None, memory)
         return [found[layer] for layer in layers]

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -16,7 +16,6 @@ from translate.models.seq2seq import Encoded, attend_beside, beams
 
 NORMS: dict[str, Callable[[int], nn.Module]] = {"layer": nn.LayerNorm, "rms": nn.RMSNorm}
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "gelu": F.gelu, "swish": F.silu}
-FEEDFORWARDS = (*ACTIVATIONS, "swiglu")
 
 
 @option_group
@@ -35,10 +34,10 @@ class LayerOptions:
     """
 
     feedforward_size: Width = YAML
-    feedforward: str = YAML
+    feedforward: Literal["relu", "gelu", "swish", "swiglu"] = YAML
     dropout: float = YAML
     feedforward_dropout: float = YAML
-    norm: str = YAML
+    norm: Literal["layer", "rms"] = YAML
     pre_norm: bool = YAML
 
 
@@ -48,8 +47,6 @@ class FeedForward(nn.Module):
     def __init__(self, width: int, options: LayerOptions) -> None:
         super().__init__()
         kind, hidden_size = options.feedforward, options.feedforward_size
-        if kind not in FEEDFORWARDS:
-            raise ValueError(f"feedforward: expected one of {', '.join(FEEDFORWARDS)}, got {kind!r}")
         self.kind = kind
         self.inner = nn.Linear(width, hidden_size * (2 if kind == "swiglu" else 1))
         self.outer = nn.Linear(hidden_size, width)
@@ -91,9 +88,7 @@ class Layer(nn.Module):
         rotary: bool,
     ) -> None:
         super().__init__()
-        norm = options.norm
-        if norm not in NORMS:
-            raise ValueError(f"norm: expected one of {', '.join(NORMS)}, got {norm!r}")
+        norm = NORMS[options.norm]
         self.pre_norm = options.pre_norm
         if not self_attention.attends_self:
             raise ValueError(
@@ -104,10 +99,10 @@ class Layer(nn.Module):
         self.self_attention = cast(MultiHead, self_attention)
         self.cross_attention = cross_attention
         self.feedforward = feedforward
-        self.self_norm = NORMS[norm](width)
-        self.feedforward_norm = NORMS[norm](width)
+        self.self_norm = norm(width)
+        self.feedforward_norm = norm(width)
         if cross_attention is not None:
-            self.cross_norm = NORMS[norm](width)
+            self.cross_norm = norm(width)
             context_size = cross_attention.context_size
             self.cross_output = nn.Identity() if context_size == width else nn.Linear(context_size, width)
         self.dropout = Dropout(options.dropout)
@@ -168,9 +163,9 @@ class Layer(nn.Module):
         states = self._add(states, self.cross_norm, attend_source)
         return self._add(states, self.feedforward_norm, self.feedforward), cache, history, weights
 
-    def source_weights(self, states: Tensor, mask: Tensor | None, memory: Memory) -> Tensor:
+    def source_weights(self, states: Tensor, memory: Memory) -> Tensor:
         """The cross-attention weights (B, H, T, S) of :meth:`forward` for ``states``."""
-        states = self._add(states, self.self_norm, lambda x: self._attend_self(x, mask))
+        states = self._add(states, self.self_norm, lambda x: self._attend_self(x, None))
         query = self.cross_norm(states) if self.pre_norm else states
         weights = self.source_attention(query, memory, need_weights=True)[1]
         return weights.float()
@@ -178,7 +173,7 @@ class Layer(nn.Module):
     def _attend_self(self, states: Tensor, mask: Tensor | None) -> Tensor:
         return self.self_attention.attend_self(states, mask, self.turn)
 
-    def _attend_source(self, states: Tensor, memory: Memory, weights: list[Tensor] | None = None) -> Tensor:
+    def _attend_source(self, states: Tensor, memory: Memory, weights: list[Tensor] | None) -> Tensor:
         context, found = self.source_attention(states, memory, need_weights=weights is not None)
         if weights is not None:
             weights.append(found)

@@ -148,11 +148,10 @@ def guided_alignment(settings: Settings, model: Seq2Seq) -> GuidedAlignment | No
     config = settings.training
     if not config.guided_alignment:
         return None
-    layer = config.guided_layer if config.guided_layer is not None else (model.num_attention_layers - 1) // 2
-    try:
-        model.check_layers([layer])
-    except ValueError as error:
-        raise UserError(f"training.guided_layer: {error}") from error
+    last, layer = model.num_attention_layers - 1, config.guided_layer
+    layer = last // 2 if layer is None else layer
+    if layer > last:
+        raise UserError(f"training.guided_layer: attention layer: expected 0 to {last}, got {layer}")
     return GuidedAlignment(config.guided_alignment, layer, config.guided_shift)
 
 
