@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 # Trained parameters times target tokens of a batch from which products in bfloat16 save more than their casts
-# cost, on two cores with AVX-512 (docs/benchmarks.md): about 2e9 is where both are as fast.
-ENOUGH_WORK = 3_000_000_000
+# cost, on two cores with AVX-512 (docs/benchmarks.md).
+ENOUGH_WORK = 1_000_000_000
 # Parameters times rows of a product from which oneDNN's float32 repays its preparations for a shape.
 ENOUGH_FOR_ONEDNN = 700_000_000
 SEARCHED_ROWS = 320  # of a search with the default beam and batch
