@@ -36,7 +36,7 @@ def test_the_divergence_is_the_mean_of_both_directions() -> None:
 def test_chunks_change_neither_value_nor_gradient(monkeypatch) -> None:
     whole, cut = inputs(), inputs()
     divergence(*whole).backward()
-    monkeypatch.setattr(losses, "CHUNK_ELEMENTS", 1)  # 16 rows a chunk
+    monkeypatch.setattr(losses, "CHUNK_ELEMENTS", 1)  # as many rows a chunk as columns
     divergence(*cut).backward()
     for mine, other in zip(whole, cut):
         torch.testing.assert_close(mine.grad, other.grad, rtol=1e-10, atol=1e-12)

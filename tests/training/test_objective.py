@@ -36,7 +36,7 @@ def found(leaves: list[Tensor], targets: Tensor, smoothing: float) -> Any:
 
 @pytest.mark.parametrize("biased", [True, False])
 @pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.37])
-# rows a chunk: at least 16, so 4 chunks with a short last one; 53: exactly one; 52: one token left over
+# rows a chunk: at least the width, so several with a short last one; 53: exactly one; 52: one token left over
 @pytest.mark.parametrize("rows", [1, 17, 52, 53, 1000])
 def test_equals_torch_forward_and_backward(
     monkeypatch: pytest.MonkeyPatch, biased: bool, smoothing: float, rows: int
@@ -91,7 +91,9 @@ def test_the_scores_of_all_tokens_are_never_held(monkeypatch: pytest.MonkeyPatch
     assert spy.elements == tokens * vocabulary
 
 
-def test_bfloat16_sums_in_float32() -> None:
+@pytest.mark.parametrize("block", [10, 1000])  # several with a short last one; exactly one
+def test_bfloat16_sums_in_float32(monkeypatch: pytest.MonkeyPatch, block: int) -> None:
+    monkeypatch.setattr(losses, "BLOCK", block)
     leaves, targets = inputs(biased=True)
     single = [leaf.detach().float().requires_grad_() for leaf in leaves]
     with torch.autocast("cpu", dtype=torch.bfloat16):

@@ -17,7 +17,10 @@ from translate.attention.kernels.probabilities import probabilities
 from translate.corpora.batching import Batch
 from translate.models import Seq2Seq
 
-CHUNK_ELEMENTS = 2**22  # scores held at a time: 16 MiB in float32, about the cache of a few cores
+# Scores held at a time: 16 MiB in float32, about the cache of a few cores; but at least as many rows as the
+# weight has columns, since its whole gradient is read and written for every chunk.
+CHUNK_ELEMENTS = 2**22
+BLOCK = 8192  # rows of that gradient that a product in half precision fills at a time, within the cache
 
 
 class Loss(NamedTuple):
@@ -132,7 +135,7 @@ class _CrossEntropy(torch.autograd.Function):
         scale = outer[0]
         return (
             hidden * scale.to(hidden.dtype),
-            weight * scale,
+            weight.mul_(scale),  # as large as the weight: nothing else keeps it
             None if bias is None else bias * scale,
             None,
             None,
@@ -160,7 +163,7 @@ def _forward(
     bias_sum = bias.sum() if bias is not None else weight.new_zeros(())
     total = hidden.new_zeros((), dtype=precise)
     likelihood = hidden.new_zeros((), dtype=precise)
-    rows = max(16, CHUNK_ELEMENTS // vocabulary)
+    rows = max(CHUNK_ELEMENTS // vocabulary, weight.shape[1])
     for start in range(0, hidden.shape[0], rows):
         states, wanted = hidden[start : start + rows], targets[start : start + rows, None]
         predicted, wanted_log, normalisers = probabilities(
@@ -180,7 +183,8 @@ def _forward(
         if slope.dtype == gradients.weight.dtype:
             gradients.weight.addmm_(slope.t(), states)
         else:  # a product in half precision, summed over the chunks in the weight's
-            gradients.weight.add_(slope.t() @ states)
+            for block, columns in zip(gradients.weight.split(BLOCK), slope.t().split(BLOCK), strict=True):
+                block.add_(columns @ states)
         if gradients.bias is not None:
             gradients.bias.add_(predicted.sum(0))
     if gradients is not None:
@@ -227,7 +231,7 @@ def divergence(first: Tensor, second: Tensor, weight: Tensor, bias: Tensor | Non
         weight: (V, D) output embedding.
         bias: (V,) or ``None``.
     """
-    rows = max(16, CHUNK_ELEMENTS // weight.shape[0])
+    rows = max(CHUNK_ELEMENTS // weight.shape[0], weight.shape[1])
     total = first.new_zeros((), dtype=torch.promote_types(first.dtype, torch.float32))
     for one, two in zip(first.split(rows), second.split(rows), strict=True):
         part = checkpoint(_divergence, one, two, weight, bias, use_reentrant=False, preserve_rng_state=False)
