@@ -203,5 +203,5 @@ def test_wrong_input(fake_model):
     with pytest.raises(UserError, match="2 lines of gold links for 3"):
         calibrate(model, pairs, golds[:2])
     outside = frozenset({(0, 99)})
-    with pytest.raises(UserError, match=r"pair 2: 0-99 lies outside"):
+    with pytest.raises(UserError, match=r"pair 2: the gold link 0-99 lies outside"):
         calibrate(model, pairs, [golds[0], Gold(outside, outside), golds[2]])

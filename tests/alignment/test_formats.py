@@ -6,13 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from translate.alignment.alignment import Alignment
 from translate.alignment.formats import write_alignments
 from translate.errors import UserError
-from translate.links.links import format_weighted
 
 FIRST = Alignment(
     ["I", "love", "you"],
@@ -52,15 +49,6 @@ def test_json_of_one_is_an_object_with_offsets(tmp_path):
     assert row["links"] == "0-0 1-2 2-1"
     assert row["target_offsets"] == [[0, 2], [3, 5], [5, 9]]
     assert json.loads(write_alignments([], tmp_path / "b.json").read_text()) == []
-
-
-@given(st.dictionaries(st.tuples(st.integers(0, 99), st.integers(0, 99)), st.floats(0, 1), max_size=9))
-def test_weighted_links_read_back(weights):
-    parts = [token.split(":") for token in format_weighted(weights, one_based=True).split()]
-    found = {tuple(int(index) - 1 for index in link.split("-")): float(weight) for link, weight in parts}
-    assert len(parts) == len(weights)
-    assert found.keys() == weights.keys()
-    assert all(abs(found[link] - weights[link]) <= 5e-5 for link in weights)
 
 
 def test_wrong_values(tmp_path):

@@ -3,7 +3,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from translate.alignment.pairs import average_heads, piece_to_word, pool_source, pool_target
+from translate.alignment.pairs import piece_to_word, pool_source, pool_target, renormalise
 
 
 def pool_words(weights, target_piece_words, source_piece_words, num_target_words, num_source_words):
@@ -38,8 +38,12 @@ def test_batch_equals_loops(seed):
         pairs.append((weights, target_words.tolist(), source_words.tolist()))
     batch = torch.from_numpy(np.stack([weights for weights, _, _ in pairs]))
     width_s, width_t = max(len(s) for _, _, s in pairs), max(len(t) for _, t, _ in pairs)
-    heads = pool_source(batch[:, :, :width_t, :width_s], piece_to_word([s for _, _, s in pairs], 3, "cpu"))
-    pooled = pool_target(average_heads(heads), piece_to_word([t for _, t, _ in pairs], 4, "cpu"))
+    heads = pool_source(
+        batch[:, :, :width_t, :width_s], piece_to_word([s for _, _, s in pairs], [], 3, "cpu")
+    )
+    pooled = pool_target(
+        renormalise(heads.mean(1, keepdim=True)), piece_to_word([t for _, t, _ in pairs], [], 4, "cpu")
+    )
     assert pooled.shape == (2, 1, 4, 3)
     for result, (weights, target_words, source_words) in zip(pooled[:, 0], pairs):
         seen = weights[:, : len(target_words), : len(source_words)]

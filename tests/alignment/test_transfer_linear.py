@@ -60,7 +60,7 @@ def test_sentences(unit: str) -> None:
 @pytest.mark.parametrize("model_type", ["unigram", "bpe"])
 def test_pieces(model_type: str) -> None:
     config = TokenizerConfig(vocabulary_size=30, model_type=model_type)  # type: ignore[arg-type]
-    tokenizer = train_tokenizer(["a b aab", "ba bb aa 字 ab"] * 9, config).tokenizer
+    tokenizer = train_tokenizer(["a b aab", "ba bb aa 字 ab"] * 9, config)
     for unit in ("a", "字", "я ", "ab a"):
         check(lambda unit=unit: tokenizer.encode_words(full(unit)))  # type: ignore[misc]
 

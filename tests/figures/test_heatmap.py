@@ -115,10 +115,10 @@ def test_wrong_input(tmp_path):
     for name in ("a.jpg", "a.html", "a"):
         with pytest.raises(UserError, match=r"\.png, \.pdf or \.svg"):
             draw([ALIGNMENT], tmp_path / name)
-    with pytest.raises(UserError, match="did you mean 'viridis'"):
+    with pytest.raises(UserError, match="did you mean viridis"):
         draw([ALIGNMENT], tmp_path / "a.png", style=Style("virdis"))
     with pytest.raises(
-        UserError, match="no installed font is called 'Dejavu Seri'; did you mean 'DejaVu Serif'"
+        UserError, match="no installed font is called 'Dejavu Seri'; did you mean DejaVu Serif"
     ):
         draw([ALIGNMENT], tmp_path / "a.png", style=Style(font="Dejavu Seri"))
     with pytest.raises(UserError, match="1000; expected 3 to 40 points"):
@@ -128,13 +128,9 @@ def test_wrong_input(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(UserError, match="cannot be written"):
         draw([ALIGNMENT], tmp_path / "file" / "a.png")
-    with pytest.raises(ValueError, match="2 titles for 1"):
-        draw([ALIGNMENT], tmp_path / "a.png", titles=["a", "b"])
     outside = parse_gold("0-0 3p1", where="x")
     with pytest.raises(ValueError, match="3-1 lies outside"):
         draw([ALIGNMENT], tmp_path / "a.png", gold=[outside])
-    with pytest.raises(ValueError, match="no alignment"):
-        draw([], tmp_path / "a.png")
 
 
 @pytest.mark.parametrize("extension", ["png", "pdf", "svg"])

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from tests.grammar.realised import realise
 from translate.grammar import lexicon
-from translate.grammar.generator import realise
 from translate.grammar.lexicon import (
     BE,
     INTRANSITIVE,

@@ -5,7 +5,8 @@ from collections import Counter
 
 import pytest
 
-from translate.grammar.generator import Example, generate, realise
+from tests.grammar.realised import realise
+from translate.grammar.generator import Example, generate
 from translate.grammar.lexicon import BE, NOUNS, PRONOUNS, RAIN, STATES, TRANSITIVE, WORD, Noun, Verb
 from translate.grammar.meaning import Clause, Phrase, Relative, Sentence
 

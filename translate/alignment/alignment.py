@@ -1,21 +1,28 @@
 """The soft alignment of a pair or of a document, and the choice of the attention that is shown as it."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from translate.config.declare import Count, Fraction, Shift, convert
 from translate.config.names import shorten
 from translate.corpora.images.patches import Image
 from translate.errors import UserError
 from translate.figures.matrix import PRINT, Style
-from translate.links.links import Gold, Links, format_pharaoh, format_weighted
+from translate.links.links import Gold, Links, format_pharaoh
 from translate.models.seq2seq import Seq2Seq
 
 THIS = "this sentence"
+_OF_CHOICE: dict[str, Any] = {
+    "layer": Count,
+    "heads": tuple[Count, ...],
+    "shift": Shift,
+    "threshold": Fraction,
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +95,7 @@ class Alignment:
         links = self.links(threshold)
         if not weights:
             return format_pharaoh(links)
-        return format_weighted({(s, t): float(self.weights[t, s]) for s, t in links})
+        return " ".join(f"{s}-{t}:{self.weights[t, s]:.4f}" for s, t in sorted(links))
 
     def to_dict(self) -> dict[str, Any]:
         """The alignment for JSON, with weights rounded to 6 digits and Pharaoh links.
@@ -121,7 +128,9 @@ class Alignment:
             )
             words = values["source_words"], values["target_words"]
             method, threshold = str(values.get("method", "")), float(values.get("threshold", 0.0))
-            return cls(*words, _matrix(values), source, target, method, threshold)
+            shape = len(words[1]), len(words[0])  # which an empty list lacks
+            weights = np.array(values["weights"], dtype=np.float32).reshape(shape)
+            return cls(*words, weights, source, target, method, threshold)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise UserError(f"not an alignment: {error}") from error
 
@@ -169,12 +178,6 @@ def check_threshold(threshold: float) -> None:
         raise UserError(
             f"alignment threshold is {threshold!r}; expected a number from 0 (only the largest weight) to 1"
         )
-
-
-def _matrix(values: Mapping[str, Any]) -> np.ndarray:
-    """The weights; the words give the shape, which an empty list lacks."""
-    shape = len(values["target_words"]), len(values["source_words"])
-    return np.array(values["weights"], dtype=np.float32).reshape(shape)
 
 
 @dataclass(frozen=True, eq=False)
@@ -237,16 +240,10 @@ class AlignmentChoice:
     threshold: float = 0.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "heads", tuple(self.heads))
-        for name, numbers in (("layer", (self.layer,)), ("heads", self.heads)):
-            if not numbers or any(not isinstance(n, int) or isinstance(n, bool) or n < 0 for n in numbers):
-                got = shorten(repr(getattr(self, name)))
-                raise UserError(f"alignment {name}: {got} must be one or more numbers from 0")
-        if len(set(self.heads)) != len(self.heads):
-            raise UserError(f"alignment heads: {shorten(self.heads)} must name each head once")
-        if isinstance(self.shift, bool) or self.shift not in (0, 1):
-            raise UserError(f"alignment shift: {shorten(repr(self.shift))} must be 0 or 1")
-        check_threshold(self.threshold)
+        for name, kind in _OF_CHOICE.items():
+            object.__setattr__(self, name, convert(getattr(self, name), kind, f"alignment {name}"))
+        if not self.heads or len(set(self.heads)) != len(self.heads):
+            raise UserError(f"alignment heads: {shorten(self.heads)} must name heads, each once")
 
     @property
     def layer_and_heads(self) -> str:
@@ -262,24 +259,17 @@ class AlignmentChoice:
         return f"{self.layer_and_heads}, shift {self.shift}, links from {self.links_from}"
 
     def to_dict(self) -> dict[str, Any]:
-        return {
-            "layer": self.layer,
-            "heads": list(self.heads),
-            "shift": self.shift,
-            "threshold": self.threshold,
-        }
+        return {**asdict(self), "heads": list(self.heads)}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> "AlignmentChoice":
         """Inverse of `to_dict`; raises UserError if a key is missing, unknown, or has a wrong value."""
-        if not isinstance(values, Mapping) or set(values) != {"layer", "heads", "shift", "threshold"}:
+        if not isinstance(values, Mapping) or set(values) != set(_OF_CHOICE):
             raise UserError(
                 f"alignment choice: got {shorten(repr(values))}, expected the keys layer, heads, shift and "
                 "threshold"
             )
-        if not isinstance(values["heads"], list | tuple):
-            raise UserError(f"alignment heads: {shorten(repr(values['heads']))} must be a list of numbers")
-        return cls(values["layer"], tuple(values["heads"]), values["shift"], values["threshold"])
+        return cls(**values)
 
     def check(self, model: Seq2Seq) -> None:
         """Raise UserError if the model has no such layer or head."""

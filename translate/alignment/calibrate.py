@@ -128,11 +128,7 @@ def calibrate(
     table = tuple(trial(*row) for row in zip(space.choices(), scores, strict=True))
     best = min(table, key=lambda row: (row.error, *_preference(row)))
     aligned = align(model, pairs, best.choice, batch_size=batch_size, device=device)
-    tried = tuple(
-        trial(replace(best.choice, threshold=value), score([a.links(value) for a in aligned], golds))
-        for value in (THRESHOLDS if threshold is None else (threshold,))
-        if value > 0
-    )
+    tried = tuple(trial(*row) for row in _thresholds(best.choice, aligned, golds, threshold))
     # min takes the first of equals, which is the largest weight unless a threshold is given.
     best = min(tried if threshold else (best, *tried), key=lambda row: row.error)
     return Calibration(best.choice, "aer" if known else "aligner", best.aer, best.agreement, table + tried)
@@ -273,29 +269,31 @@ def calibrate_directions(
         align(side.model, side.pairs, choice, batch_size=batch_size, device=device)
         for side, choice in zip(sides, chosen)
     ]
-    found = []
+    calibrations = []
     for side in (0, 1):
         values = agreements.max(axis=1 - side)
         table = tuple(
             Trial(choice, agreement=float(value)) for choice, value in zip(choices[side], values, strict=True)
         )
-        tried = _thresholds(chosen[side], aligned[side], aligned[1 - side], sides[side].threshold)
+        others = (swapped(alignment.links(0)) for alignment in aligned[1 - side])
+        golds = [Gold(links, links) for links in others]
+        rows = _thresholds(chosen[side], aligned[side], golds, sides[side].threshold)
+        tried = tuple(Trial(choice, agreement=found.f1) for choice, found in rows)
         largest = Trial(chosen[side], agreement=float(agreements[best]))
         taken = min(tried if sides[side].threshold else (largest, *tried), key=lambda row: row.error)
-        found.append(Calibration(taken.choice, "directions", None, taken.agreement, table + tried))
-    return found[0], found[1]
+        calibrations.append(Calibration(taken.choice, "directions", None, taken.agreement, table + tried))
+    return calibrations[0], calibrations[1]
 
 
 def _thresholds(
-    choice: AlignmentChoice, own: Sequence[Alignment], other: Sequence[Alignment], given: float | None
-) -> tuple[Trial, ...]:
-    """The agreement of each threshold's links with the largest weights of the other direction."""
-    golds = [Gold(links, links) for links in (swapped(alignment.links(0)) for alignment in other)]
-    return tuple(
-        Trial(replace(choice, threshold=value), agreement=score([a.links(value) for a in own], golds).f1)
+    choice: AlignmentChoice, aligned: Sequence[Alignment], golds: Sequence[Gold], given: float | None
+) -> list[tuple[AlignmentChoice, AlignmentScore]]:
+    """The choice with each threshold above 0, and the score of its links."""
+    return [
+        (replace(choice, threshold=value), score([alignment.links(value) for alignment in aligned], golds))
         for value in (THRESHOLDS if given is None else (given,))
         if value > 0
-    )
+    ]
 
 
 def symmetrised(

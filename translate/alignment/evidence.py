@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from translate.alignment.pairs import EncodedPair
-from translate.errors import UserError
+from translate.alignment.regions import check_gold_links
 from translate.links.fixed_aligner import first_pairs
 from translate.links.links import AlignmentScore, Gold, score_from_counts
 from translate.links.statistical import estimate_links
@@ -53,13 +53,9 @@ def alignment_scores(links: np.ndarray, words: PairWords, golds: Sequence[Gold])
     sure = np.zeros((links.shape[1], widest + 1), dtype=bool)  # the last column, for no link, stays False
     possible = np.zeros_like(sure)
     for number, (pair, gold, start) in enumerate(zip(words.pairs, golds, words.offsets), start=1):
-        for table, gold_links in ((sure, gold.sure), (possible, gold.possible | gold.sure)):
+        check_gold_links(pair, gold, f"pair {number}")
+        for table, gold_links in ((sure, gold.sure), (possible, gold.possible)):
             for source, target in gold_links:
-                if not (0 <= source < len(pair.source_words) and 0 <= target < len(pair.target_words)):
-                    raise UserError(
-                        f"gold links of sentence pair {number}: {source}-{target} lies outside its "
-                        f"{len(pair.source_words)} source and {len(pair.target_words)} target words"
-                    )
                 table[start + target, source] = True
     rows = np.arange(links.shape[1])
     num_sure = int(sure.sum())

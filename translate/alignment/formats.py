@@ -4,7 +4,6 @@ import json
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TextIO
 
 from translate.alignment.alignment import Alignment
 from translate.errors import UserError
@@ -37,27 +36,17 @@ def write_alignments(
     if suffix not in (*LINKS, *TABLES):
         expected = ", ".join((*LINKS, *TABLES))
         raise UserError(f"{path}: expected one of {expected}, got {path.suffix or 'no extension'}")
+    if threshold is not None:
+        alignments = (replace(alignment, threshold=threshold) for alignment in alignments)
+    lines: Iterable[str] = (
+        alignment.pharaoh(weights=weights)
+        if suffix in LINKS
+        else json.dumps(alignment.to_dict(), ensure_ascii=False)
+        for alignment in alignments
+    )
     with aside(path) as new, new.open("w", encoding="utf-8", newline="\n") as file:
         if suffix == ".json":
-            dicts = [_dictionary(alignment, threshold) for alignment in alignments]
-            json.dump(dicts[0] if len(dicts) == 1 else dicts, file, ensure_ascii=False)
-            file.write("\n")
-        else:
-            _write_lines(alignments, file, suffix, threshold, weights=weights)
+            found = list(lines)
+            lines = found if len(found) == 1 else [f"[{', '.join(found)}]"]
+        file.writelines(f"{line}\n" for line in lines)
     return path
-
-
-def _write_lines(
-    alignments: Iterable[Alignment], file: TextIO, suffix: str, threshold: float | None, *, weights: bool
-) -> None:
-    for alignment in alignments:
-        if suffix == ".jsonl":
-            print(json.dumps(_dictionary(alignment, threshold), ensure_ascii=False), file=file)
-        else:
-            print(alignment.pharaoh(threshold, weights=weights), file=file)
-
-
-def _dictionary(alignment: Alignment, threshold: float | None) -> dict[str, Any]:
-    if threshold is not None:
-        alignment = replace(alignment, threshold=threshold)
-    return alignment.to_dict()

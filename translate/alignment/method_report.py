@@ -12,6 +12,7 @@ import torch
 from translate.alignment.alignment import Alignment, AlignmentChoice
 from translate.alignment.methods import METHODS, align
 from translate.alignment.pairs import EncodedPair
+from translate.config.names import aligned, escaped
 from translate.links.links import AlignmentScore, Gold, score
 from translate.models.seq2seq import Seq2Seq
 
@@ -74,17 +75,12 @@ class MethodReport:
         lines = [
             f"{len(self.alignments['attention']):,} pairs, {total:,} target words; attention and norm: "
             f"{choice.layer_and_heads}, shift {choice.shift}",
-            "",
-            f"{'methods':<24} rank correlation  same link",
         ]
-        for (first, second), agreement in self.agreements.items():
-            values = f"{_number(agreement.rank_correlation):>16}  {_number(agreement.same_link):>9}"
-            lines.append(f"{first + ', ' + second:<24} {values}")
+        rows = [[", ".join(pair), *map(_number, agreed)] for pair, agreed in self.agreements.items()]
+        lines += ["", *aligned([["methods", "rank correlation", "same link"], *rows])]
         if self.scores:
-            lines += ["", f"{'method':<24}    AER  precision  recall     F1"]
-            for method, s in self.scores.items():
-                values = f"{s.aer:>6.3f} {s.precision:>10.3f} {s.recall:>7.3f} {s.f1:>6.3f}"
-                lines.append(f"{method:<24} {values}")
+            rows = [[method, *map(_number, found)] for method, found in self.scores.items()]
+            lines += ["", *aligned([["method", "AER", "precision", "recall", "F1"], *rows])]
         return [*lines, "", *self._disputed_lines(total)]
 
     def _disputed_lines(self, total: int) -> list[str]:
@@ -100,7 +96,7 @@ class MethodReport:
                 f"{row['target_word']}: {row['attention_word']} or {row['erasure_word']}"
                 for row in words.values()
             ]
-            lines.append(_printable(f"{pair:>5}  {' '.join(marked)}   ({'; '.join(claims)})"))
+            lines.append(escaped(f"{pair:>5}  {' '.join(marked)}   ({'; '.join(claims)})"))
         if len(pairs) > MAX_LISTED:
             lines.append(f"... and in {len(pairs) - MAX_LISTED:,} more pairs")
         return lines
@@ -112,7 +108,6 @@ def compare_methods(
     choice: AlignmentChoice,
     golds: Sequence[Gold] | None = None,
     *,
-    methods: Sequence[str] = tuple(METHODS),
     batch_size: int | None = None,
     device: torch.device | str = "cpu",
     progress: Callable[[str, int], None] | None = None,
@@ -122,11 +117,10 @@ def compare_methods(
     Args:
         choice: the attention that is shown.
         golds: gold links of the pairs, if known.
-        methods: among them attention and erasure.
         progress: called after each batch with the method and the number of pairs aligned.
     """
     found = {}
-    for method in methods:
+    for method in METHODS:
         advance = None if progress is None else partial(progress, method)
         found[method] = align(
             model, pairs, choice, method=method, batch_size=batch_size, device=device, progress=advance
@@ -134,7 +128,7 @@ def compare_methods(
     scores = {}
     if golds is not None:
         scores = {method: score([a.links() for a in aligned], golds) for method, aligned in found.items()}
-    agreements = {(a, b): agree(found[a], found[b]) for a, b in combinations(methods, 2)}
+    agreements = {(a, b): agree(found[a], found[b]) for a, b in combinations(METHODS, 2)}
     disputed = disputed_words(found["attention"], found["erasure"])
     return MethodReport(choice, found, agreements, scores, disputed)
 
@@ -182,8 +176,3 @@ def _mean(values: Sequence[float]) -> float | None:
 
 def _number(value: float | None) -> str:
     return "-" if value is None else f"{value:.3f}"
-
-
-def _printable(line: str) -> str:
-    """The line with escapes for characters that would break it or cannot be printed."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in line)

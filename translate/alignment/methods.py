@@ -15,7 +15,6 @@ from translate.alignment.pairs import (
     MAX_CELLS,
     EncodedPair,
     PairBatch,
-    average_heads,
     check_lengths,
     pair_batch,
     pair_batches,
@@ -38,8 +37,8 @@ def attention(model: Seq2Seq, batch: PairBatch, choice: AlignmentChoice) -> Tens
 
 def between_words(weights: Tensor, batch: PairBatch, shift: int) -> Tensor:
     """Weights between pieces (B, H, T, S), averaged over heads: (B, target words, source words)."""
-    heads = pool_source(weights, batch.source_words)
-    rows = shift_rows(average_heads(heads), shift)
+    heads = renormalise(pool_source(weights, batch.source_words).mean(1, keepdim=True))
+    rows = shift_rows(heads, shift)  # without the rows of heads that are zero
     return pool_target(rows, batch.target_words).squeeze(1)
 
 

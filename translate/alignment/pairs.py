@@ -34,8 +34,6 @@ class EncodedPair:
         source_further, target_further: (piece, word) for further words of pieces that cover several.
         source_offsets, target_offsets: (start, end) of each word in its text; empty if there is no text.
         picture: the image that was read; its patches are the first source words.
-    Raises:
-        ValueError: if pieces and words do not fit.
     """
 
     source_ids: Sequence[int]
@@ -49,14 +47,6 @@ class EncodedPair:
     source_offsets: Sequence[tuple[int, int]] = ()
     target_offsets: Sequence[tuple[int, int]] = ()
     picture: Image | None = None
-
-    def __post_init__(self) -> None:
-        for side in ("source", "target"):
-            ids, words = getattr(self, f"{side}_ids"), getattr(self, f"{side}_piece_words")
-            if len(ids) != len(words):
-                raise ValueError(f"{side}: {len(ids)} pieces, but piece_words has {len(words)}")
-            if words and not NO_WORD <= min(words) <= max(words) < len(getattr(self, f"{side}_words")):
-                raise ValueError(f"{side}: a piece belongs to a word that does not exist")
 
     @classmethod
     def of(cls, source: Pieces, target: Pieces) -> "EncodedPair":
@@ -122,23 +112,16 @@ def pair_batch(pairs: Sequence[EncodedPair], indices: list[int], device: torch.d
     chosen = [pairs[index] for index in indices]
     source, source_mask = pad([pair.source_ids for pair in chosen])
     target_in, _ = pad([[BOS, *pair.target_ids] for pair in chosen])
+    most = [max(len(pair.source_words) for pair in chosen), max(len(pair.target_words) for pair in chosen)]
+    of_source = [pair.source_piece_words for pair in chosen], [pair.source_further for pair in chosen]
+    of_target = [pair.target_piece_words for pair in chosen], [pair.target_further for pair in chosen]
     return PairBatch(
         indices=indices,
         source=source.to(device),
         source_mask=None if source_mask is None else source_mask.to(device),
         target_in=target_in.to(device),
-        source_words=piece_to_word(
-            [pair.source_piece_words for pair in chosen],
-            max(len(pair.source_words) for pair in chosen),
-            device,
-            [pair.source_further for pair in chosen],
-        ),
-        target_words=piece_to_word(
-            [pair.target_piece_words for pair in chosen],
-            max(len(pair.target_words) for pair in chosen),
-            device,
-            [pair.target_further for pair in chosen],
-        ),
+        source_words=piece_to_word(*of_source, most[0], device),
+        target_words=piece_to_word(*of_target, most[1], device),
     )
 
 
@@ -162,17 +145,17 @@ def check_lengths(model: Seq2Seq, pairs: Sequence[EncodedPair]) -> None:
 
 def piece_to_word(
     piece_words: Sequence[Sequence[int]],
+    further: Sequence[Sequence[tuple[int, int]]],
     num_words: int,
     device: torch.device | str,
-    further: Sequence[Sequence[tuple[int, int]]] = (),
 ) -> Tensor:
     """The share of each piece that belongs to each word: (B, pieces, words) float32; padding has no word.
 
     Args:
         piece_words: the word of each piece, or -1.
+        further: for every sentence, (piece, word) for more words of a piece; its words have equal shares.
         num_words: of the longest sentence.
         device: of the result.
-        further: for every sentence, (piece, word) for more words of a piece; its words have equal shares.
     """
     words = pad(piece_words, pad_id=NO_WORD)[0]  # (B, pieces)
     shares = (words.unsqueeze(-1) == torch.arange(num_words)).float()
@@ -196,11 +179,6 @@ def pool_source(weights: Tensor, source_words: Tensor) -> Tensor:
     B, H, T, S = weights.shape
     words = weights.float().abs().reshape(B, H * T, S) @ source_words
     return renormalise(words).view(B, H, T, source_words.shape[-1])
-
-
-def average_heads(heads: Tensor) -> Tensor:
-    """Average (B, H, T, source words) to (B, 1, T, source words); zero rows are left out."""
-    return renormalise(heads.mean(dim=1, keepdim=True))
 
 
 def pool_target(rows: Tensor, target_words: Tensor) -> Tensor:

@@ -232,7 +232,7 @@ def _write(
         right = spans[border][0] if border < len(spans) else len(translation)
         written.text(translation[end:left])
         here = at[border]
-        partners = [_partner_border(item, borders, border) for item in here]
+        partners = [border if item.partner is None else borders[item.partner] for item in here]
         closing = [i for i, partner in enumerate(partners) if partner < border]
         opening = [i for i, partner in enumerate(partners) if partner > border]
         first = closing[-1] + 1 if closing else 0
@@ -244,10 +244,6 @@ def _write(
         end = right
     written.text(translation[end:])
     return "".join(written.parts)
-
-
-def _partner_border(item: Item, borders: dict[int, int], border: int) -> int:
-    return border if item.partner is None else borders[item.partner]
 
 
 @dataclass

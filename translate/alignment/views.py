@@ -44,10 +44,8 @@ def page_of(
         note: shown at the top, before the layer and heads.
     Raises:
         UserError: for a side without words.
-        ValueError: if there are no pairs, another number of scores, or a gold link outside its sentences.
+        ValueError: for a gold link outside its sentences.
     """
-    if not pairs or (scores is not None and len(scores) != len(pairs)):
-        raise ValueError(f"{len(pairs)} translations with {len(scores or ())} scores")
     device = model.output_weight.device
     found = {"attention": align(model, pairs, choice, device=device)}
     for method in METHODS:

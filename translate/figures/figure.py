@@ -1,6 +1,5 @@
 """Figures: their fonts, settings and colours, and how they are saved."""
 
-import difflib
 import threading
 import unicodedata
 import warnings
@@ -17,6 +16,7 @@ from matplotlib.colors import Colormap
 from matplotlib.figure import Figure
 from matplotlib.ft2font import FT2Font
 
+from translate.config.names import did_you_mean, nearest
 from translate.errors import UserError, UserNotice
 from translate.figures.matrix import PRINT, Style
 from translate.text.file_writing import aside, explain_write_errors
@@ -100,18 +100,16 @@ def find_colour_map(name: str) -> Colormap:
     try:
         return matplotlib.colormaps[name]
     except KeyError:
-        near = difflib.get_close_matches(name, list(matplotlib.colormaps), n=1)
-        hint = f"did you mean '{near[0]}'?" if near else "try gray, gray_r or viridis"
-        raise UserError(f"unknown colour map '{name}'; {hint}") from None
+        hint = did_you_mean(nearest(name, matplotlib.colormaps)) or "; try gray, gray_r or viridis"
+        raise UserError(f"unknown colour map '{name}'{hint}") from None
 
 
 def find_font(name: str) -> str:
     """The installed font family of this name; raises UserError with the nearest name for an unknown one."""
     names = {entry.name.lower(): entry.name for entry in font_manager.fontManager.ttflist}
     if name.lower() not in names:
-        near = difflib.get_close_matches(name.lower(), list(names), n=1)
-        hint = f"did you mean '{names[near[0]]}'?" if near else f"try {PRINT.font} or DejaVu Serif"
-        raise UserError(f"no installed font is called '{name}'; {hint}")
+        hint = did_you_mean(nearest(name, names.values())) or f"; try {PRINT.font} or DejaVu Serif"
+        raise UserError(f"no installed font is called '{name}'{hint}")
     return names[name.lower()]
 
 

@@ -41,19 +41,47 @@ class ImageMatrix(WordMatrix, Protocol):
 def show_regions(matrix: ImageMatrix, path: str | Path, *, title: str | None = None) -> Path:
     """Draw the region of each word over the image, to png, pdf or svg, or write an html page.
 
+    Under each tile of a picture stand the word of the sentence with the greatest weight, and the share of all
+    attention that the image has.
+
     Args:
         matrix: with an image.
-        path: the file; its extension chooses the format.
+        path: the file; its extension chooses the format, and missing folders are created.
         title: at the top.
+    Returns:
+        The path.
+    Raises:
+        UserError: for another extension, no target words, or too many for a picture.
     """
     image = matrix.picture
     assert image is not None
-    sentence = list(matrix.source_words)[len(image) :]
+    sentence, words = list(matrix.source_words)[len(image) :], matrix.target_words
+    if not words:
+        raise UserError(f"{path}: nothing to draw: no target words")
     if Path(path).suffix.lower() == ".html":
-        page = ImagePage(image, sentence, matrix.target_words, matrix.weights, note=matrix.method)
+        page = ImagePage(image, sentence, words, matrix.weights, note=matrix.method)
         return (page if title is None else replace(page, title=title)).write(path)
     lines = [line for line in (label(title or "", 90), label(" ".join(sentence), 90), matrix.method) if line]
-    return draw_regions(image, sentence, matrix.target_words, matrix.weights, path, lines)
+    from matplotlib.backends.backend_agg import FigureCanvasAgg  # slow to import, and a page needs none of it
+    from matplotlib.figure import Figure
+
+    from translate.figures.figure import check_extension, drawing, save
+
+    path = check_extension(path)
+    if len(words) > _MOST_TILES:
+        raise UserError(f"{path}: {len(words):,} target words; expected at most {_MOST_TILES}")
+    with drawing([*(label(word) for word in (*words, *sentence)), *lines]):
+        across = min(len(words) + 1, _ACROSS)
+        down = math.ceil((len(words) + 1) / across)
+        tall = _TILE * image.pixels.shape[0] / image.pixels.shape[1] + 0.5
+        figure = Figure(figsize=(across * _TILE, tall * down))
+        FigureCanvasAgg(figure)
+        grid = figure.add_gridspec(down, across, left=0, bottom=0, right=1, top=1)
+        tiles = [figure.add_subplot(grid[divmod(index, across)]) for index in range(len(words) + 1)]
+        _draw_tiles(tiles, image, sentence, words, matrix.weights)
+        figure.text(0, 1, "\n".join((*lines, "")), va="bottom", fontsize=_FONT, parse_math=False)
+        save(figure, path)
+    return path
 
 
 @dataclass(frozen=True)
@@ -66,9 +94,6 @@ class ImagePage:
         target_words: T words.
         weights: (T, patches + S), from 0 to 1, the patches row by row.
         title, note: shown at the top.
-    Raises:
-        UserError: if there are no target words.
-        ValueError: for weights of another shape.
     """
 
     image: Image
@@ -77,13 +102,6 @@ class ImagePage:
     weights: np.ndarray
     title: str = "What each word looked at"
     note: str = ""
-
-    def __post_init__(self) -> None:
-        if not self.target_words:
-            raise UserError("nothing to show: no target words")
-        expected = (len(self.target_words), len(self.image) + len(self.source_words))
-        if self.weights.shape != expected:
-            raise ValueError(f"weights have shape {self.weights.shape}, expected {expected}")
 
     def html(self) -> str:
         """The text of the file; equal pages give equal text."""
@@ -134,58 +152,6 @@ def _enlarge(values: np.ndarray, size: int) -> np.ndarray:
     """Bilinear interpolation of patches (R, C) to pixels (R size, C size)."""
     maps = torch.from_numpy(values.astype(np.float64))[None, None]
     return F.interpolate(maps, scale_factor=size, mode="bilinear")[0, 0].numpy()
-
-
-def draw_regions(
-    image: Image,
-    sentence: Sequence[str],
-    words: Sequence[str],
-    weights: np.ndarray,
-    path: str | Path,
-    lines: Sequence[str] = (),
-) -> Path:
-    """Draw the image, and for each target word the image lit where the word looked.
-
-    Under each tile stand the word of the sentence with the greatest weight, and the share of all attention
-    that the image has.
-
-    Args:
-        sentence: S words beside the image.
-        words: T target words.
-        weights: (T, R C + S), from 0 to 1, the patches row by row.
-        path: the file, png, pdf or svg by extension; missing folders are created.
-        lines: above the tiles.
-    Returns:
-        The path.
-    Raises:
-        UserError: for another extension, no words, or too many of them.
-        ValueError: if the weights do not fit the words and the image.
-    """
-    from matplotlib.backends.backend_agg import FigureCanvasAgg  # slow to import, and a page needs none of it
-    from matplotlib.figure import Figure
-
-    from translate.figures.figure import check_extension, drawing, save
-
-    path, count = check_extension(path), len(image)
-    if not words:
-        raise UserError(f"{path}: nothing to draw: no target words")
-    if len(words) > _MOST_TILES:
-        raise UserError(f"{path}: {len(words):,} target words; expected at most {_MOST_TILES}")
-    expected = (len(words), count + len(sentence))
-    if weights.shape != expected:
-        raise ValueError(f"weights have shape {weights.shape}, expected (T, patches + S) = {expected}")
-    with drawing([*(label(word) for word in (*words, *sentence)), *lines]):
-        across = min(len(words) + 1, _ACROSS)
-        down = math.ceil((len(words) + 1) / across)
-        tall = _TILE * image.pixels.shape[0] / image.pixels.shape[1] + 0.5
-        figure = Figure(figsize=(across * _TILE, tall * down))
-        FigureCanvasAgg(figure)
-        grid = figure.add_gridspec(down, across, left=0, bottom=0, right=1, top=1)
-        tiles = [figure.add_subplot(grid[divmod(index, across)]) for index in range(len(words) + 1)]
-        _draw_tiles(tiles, image, sentence, words, weights)
-        figure.text(0, 1, "\n".join((*lines, "")), va="bottom", fontsize=_FONT, parse_math=False)
-        save(figure, path)
-    return path
 
 
 def _draw_tiles(

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from translate.errors import UserError
-from translate.links.links import Links
 
 if TYPE_CHECKING:  # the command line asks for the style without waiting for numpy
     import numpy as np
@@ -35,10 +34,6 @@ class WordMatrix(Protocol):
 
     @property
     def method(self) -> str: ...
-
-    def links(self) -> Links:
-        """Hard links (source index, target index)."""
-        ...
 
 
 @dataclass(frozen=True)

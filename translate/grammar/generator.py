@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from translate.errors import UserError
 from translate.grammar import english, french, sov
-from translate.grammar.meaning import Sentence, Token
+from translate.grammar.meaning import Token
 from translate.grammar.sentence_choice import SentenceChooser
 
 _MAX_WORDS = 17
@@ -97,16 +97,6 @@ def _of_recipes(language: str) -> frozenset[str]:
     seen = set[str]()
     _distinct(SentenceChooser(1), RECIPE_PAIRS, language, seen)
     return frozenset(seen)
-
-
-def realise(sentence: Sentence, target: str = "fr") -> Example:
-    """The pair of an abstract sentence, with its gold links."""
-    source, translation = english.realise(sentence), _REALISERS[target](sentence)
-    return Example(
-        " ".join(token.text for token in source),
-        " ".join(token.text for token in translation),
-        gold(source, translation),
-    )
 
 
 def gold(source: Sequence[Token], target: Sequence[Token]) -> str:

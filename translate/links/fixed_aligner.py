@@ -5,15 +5,15 @@ anywhere and in any order with the same result.
 """
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import repeat
 from pathlib import Path
 from typing import Any, NamedTuple
-from zipfile import BadZipFile
 from zlib import crc32
 
 import numpy as np
 
-from translate.errors import UserError
 from translate.links.hidden_markov import forward_backward
 from translate.links.links import Links
 from translate.links.statistical import (
@@ -95,30 +95,33 @@ def learn_aligner(
     return FixedAligner(words, keys, *sides)
 
 
+@dataclass(frozen=True, eq=False)
 class FixedAligner:
     """Links words by parameters that do not change.
 
-    Args:
+    Attributes:
         words: the known words of each side, by number.
         keys: (entries,) source word and target word of each entry of the tables, in ascending order.
         there: generates the target.
         back: generates the source.
     """
 
-    def __init__(
-        self,
-        words: tuple[list[str], list[str]],
-        keys: np.ndarray,
-        there: FixedDirection,
-        back: FixedDirection,
-    ) -> None:
-        self.words, self.keys, self.there, self.back = words, keys, there, back
-        self._types = [{word: number for number, word in enumerate(side)} for side in words]
+    words: tuple[list[str], list[str]]
+    keys: np.ndarray
+    there: FixedDirection
+    back: FixedDirection
+
+    @cached_property
+    def _types(self) -> list[dict[str, int]]:
+        return [{word: number for number, word in enumerate(side)} for side in self.words]
 
     def numbered(self, side: int, lines: Words) -> Numbered:
         """The words of a side, by their numbers."""
-        lengths = np.fromiter(map(len, lines), np.int64, len(lines))
-        return Numbered(self._numbers(side, lines), lengths)
+        flat = [word for line in lines for word in line]
+        found = np.fromiter(map(self._types[side].get, flat, repeat(_UNKNOWN)), np.int64, len(flat))
+        for place in np.flatnonzero(found == _UNKNOWN).tolist():
+            found[place] = -1 - crc32(flat[place].encode())
+        return Numbered(found, np.fromiter(map(len, lines), np.int64, len(lines)))
 
     def links(self, sources: Words, targets: Words, *, method: str = "grow-diag-final-and") -> list[Links]:
         """Symmetrised links of each pair, by the hidden Markov models; a pair with an empty side has none."""
@@ -136,7 +139,7 @@ class FixedAligner:
         within, (source, target) = possible_cells(*sides), (side.numbers for side in sides)
         s, t = source[:, None, :], target[:, :, None]
         known = (s >= 0) & (t >= 0)
-        entry = self._entries(*(np.broadcast_to(np.maximum(side, 0), known.shape) for side in (s, t)))
+        entry = self.entries(*(np.broadcast_to(np.maximum(side, 0), known.shape) for side in (s, t)))
         same = (s < 0) & (s == t)
         found = []
         for side, (direction, generated) in enumerate(((self.there, target), (self.back, source))):
@@ -152,17 +155,8 @@ class FixedAligner:
             found.append((posteriors.transpose(0, 2, 1) if side else posteriors) > LINK_PROBABILITY + _TIE)
         return found
 
-    def _numbers(self, side: int, lines: Words) -> np.ndarray:
-        """The number of each word; a negative one for a word that is not known, equal for equal words."""
-        types = self._types[side]
-        flat = [word for line in lines for word in line]
-        found = np.fromiter(map(types.get, flat, repeat(_UNKNOWN)), np.int64, len(flat))
-        for place in np.flatnonzero(found == _UNKNOWN).tolist():
-            found[place] = -1 - crc32(flat[place].encode())
-        return found
-
-    def _entries(self, s: np.ndarray, t: np.ndarray) -> np.ndarray:
-        """The entry of two words in the tables; -1 if they never met."""
+    def entries(self, s: np.ndarray, t: np.ndarray) -> np.ndarray:
+        """The entry of a source and a target word in the tables; -1 if they never met."""
         wanted = s << 32 | t
         place = np.minimum(np.searchsorted(self.keys, wanted), len(self.keys) - 1)
         return np.where(self.keys[place] == wanted, place, -1)
@@ -179,16 +173,13 @@ class FixedAligner:
 
     @classmethod
     def load(cls, path: Path) -> "FixedAligner":
-        """Read a file of :meth:`save`; raises ``UserError`` if it is missing or damaged."""
-        try:
-            with np.load(path, allow_pickle=False) as found:
-                source, target = (
-                    found[f"{side}_words"].tobytes().decode().split("\n") for side in ("source", "target")
-                )
-                there, back = (
-                    FixedDirection(*(found[f"{name}_{field}"] for field in FixedDirection._fields))
-                    for name in ("there", "back")
-                )
-                return cls((source, target), found["keys"], there, back)
-        except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
-            raise UserError(f"{path}: no readable file of word links ({error})") from None
+        """Read a file of :meth:`save`."""
+        with np.load(path, allow_pickle=False) as found:
+            source, target = (
+                found[f"{side}_words"].tobytes().decode().split("\n") for side in ("source", "target")
+            )
+            there, back = (
+                FixedDirection(*(found[f"{name}_{field}"] for field in FixedDirection._fields))
+                for name in ("there", "back")
+            )
+            return cls((source, target), found["keys"], there, back)

@@ -4,7 +4,7 @@ A link is a pair (source word index, target word index), both from 0.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import NamedTuple
@@ -71,16 +71,9 @@ def parse_gold(
     return Gold(frozenset(sure), frozenset(possible))
 
 
-def format_pharaoh(links: Iterable[Link], *, one_based: bool = False) -> str:
+def format_pharaoh(links: Iterable[Link]) -> str:
     """Write links as `0-0 1-2`, sorted by source index, then target index."""
-    base = int(one_based)
-    return " ".join(f"{source + base}-{target + base}" for source, target in sorted(links))
-
-
-def format_weighted(weights: Mapping[Link, float], *, one_based: bool = False) -> str:
-    """Write links with weights as `0-0:0.9412 1-2:0.8801`, sorted as in `format_pharaoh`."""
-    links = (format_pharaoh([link], one_based=one_based) for link in sorted(weights))
-    return " ".join(f"{text}:{weights[link]:.4f}" for text, link in zip(links, sorted(weights)))
+    return " ".join(f"{source}-{target}" for source, target in sorted(links))
 
 
 def read_gold(

@@ -128,9 +128,8 @@ class Evidence:
         maybe = np.flatnonzero(self.present[np.repeat(hashed[0], widths) ^ hashed[1][second]])
         first, second = np.searchsorted(ends, maybe, side="right"), second[maybe]
         s, t = sources.numbers[first], targets.numbers[second]
-        wanted = s << 32 | t
-        entry = np.minimum(np.searchsorted(self.aligner.keys, wanted), len(self.aligner.keys) - 1)
-        met = (self.aligner.keys[entry] == wanted) & (s >= 0) & (t >= 0)
+        entry = self.aligner.entries(s, t)
+        met = (entry >= 0) & (s >= 0) & (t >= 0)
         return (first[met], second[met]), entry[met]
 
 
