@@ -33,18 +33,10 @@ class Batch:
 
     def to(self, device: torch.device) -> "Batch":
         """The batch for a model on ``device``."""
-
-        def move(tensor: Tensor | None) -> Tensor | None:
-            return None if tensor is None else moved(tensor, device)
-
-        return replace(
-            self,
-            source=moved(self.source, device),
-            source_mask=move(self.source_mask),
-            target_in=moved(self.target_in, device),
-            target_out=moved(self.target_out, device),
-            guide=move(self.guide),
-        )
+        names = ("source", "source_mask", "target_in", "target_out", "guide")
+        found: dict[str, Any] = {name: getattr(self, name) for name in names}
+        found = {name: moved(own, device) for name, own in found.items() if own is not None}
+        return replace(self, **found)
 
     def real_targets(self, states: Tensor) -> tuple[Tensor, Tensor]:
         """The rows of ``states`` (B, T, D) that predict a token, (N, D), and these tokens, (N,)."""

@@ -1,5 +1,6 @@
 """Cached files: where they are, what they are called, and who makes them."""
 
+import fcntl
 import hashlib
 import os
 from collections.abc import Iterable, Iterator
@@ -35,18 +36,18 @@ def fingerprint(parts: Iterable[str | bytes]) -> str:
 def one_at_a_time(path: Path) -> Iterator[None]:
     """Wait while another process makes the cached file ``path``, as those do that start side by side.
 
-    Without locks (Windows, some network file systems) or in a folder that cannot be written, nobody waits,
+    Without locks (some network file systems) or in a folder that cannot be written, nobody waits,
     and every process makes it. The system releases the lock of a process that is killed.
     """
     lock = path.with_suffix(".lock")
     try:
         lock.parent.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o644)
-    except (OSError, AttributeError):
+    except OSError:
         yield
         return
     try:
-        with suppress(ImportError, OSError):
+        with suppress(OSError):
             _wait_for(descriptor)
         yield
     finally:
@@ -56,8 +57,6 @@ def one_at_a_time(path: Path) -> Iterator[None]:
 
 
 def _wait_for(descriptor: int) -> None:
-    import fcntl  # not on Windows
-
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

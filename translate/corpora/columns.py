@@ -3,7 +3,7 @@
 import hashlib
 import mmap
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from itertools import pairwise
 from pathlib import Path
@@ -49,8 +49,7 @@ class Mapped:
 
     def release(self) -> None:
         """Give back the pages that have been read."""
-        if hasattr(mmap, "MADV_DONTNEED"):
-            self._map.madvise(mmap.MADV_DONTNEED)
+        self._map.madvise(mmap.MADV_DONTNEED)
 
 
 class Column(Sequence[T]):
@@ -100,9 +99,6 @@ class Column(Sequence[T]):
         return len(self) == len(other) and all(mine == its for mine, its in zip(self, other))
 
     __hash__ = None  # type: ignore[assignment]
-
-    def __repr__(self) -> str:
-        return f"Column({self[:3]}{', ...' if len(self) > 3 else ''})"
 
     def gather(self, rows: np.ndarray) -> list[T]:
         """The values of some rows, in their order."""
@@ -251,13 +247,22 @@ class Spill:
         return self._stack.enter_context((folder / self.path.name).open("w+b"))
 
 
+def spilled(schema: pyarrow.Schema, blocks: Iterable[Sequence[Sequence[Any]]]) -> StoredTable:
+    """A table of blocks of rows, given as columns.
+
+    Raises:
+        UserError: if the folder of temporary files is full.
+    """
+    with explain_write_errors(TEMPORARY), Spill(schema) as spill:
+        for block in blocks:
+            spill.add(block)
+        return spill.finish()
+
+
 def stored_lines(path: Path) -> Column[str]:
     """The lines of a file of any size, as :func:`read_lines`; those of a large one lie in a file.
 
     Raises:
         UserError: if the file cannot be read, or the folder of temporary files is full.
     """
-    with explain_write_errors(TEMPORARY), Spill(LINES) as spill:
-        for block in read_line_blocks(path):
-            spill.add([block])
-        return spill.finish().column("line")
+    return spilled(LINES, ([block] for block in read_line_blocks(path))).column("line")

@@ -3,7 +3,6 @@
 import os
 import re
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
@@ -109,8 +108,8 @@ def _load_one(data: DataConfig, *, apart: bool) -> Corpus:
     documents = "" if train.documents is None else ", whole documents"
     for name, split in held.items():
         notes.append(f"{name} pairs held out of train with data.seed={data.seed}: {len(split):,}{documents}")
-    languages = raw.source_language, raw.target_language
-    return _completed(data, languages, splits | held | {"train": train}, found.dropped, notes, found.num_read)
+    splits |= held | {"train": train}
+    return _completed(data, raw.languages, splits, found.dropped, notes, found.num_read)
 
 
 def _completed(
@@ -187,11 +186,11 @@ def _read(data: DataConfig) -> RawCorpus:
         )
     languages = data.source_language, data.target_language
     if data.path is None:
-        return load_hub(data, *languages)
+        return load_hub(data, languages)
     root = user_path(data.path)
     if languages_in(root):
-        return load_directory(root, data, *languages)
-    return load_clone(root, data, *languages)
+        return load_directory(root, data, languages)
+    return load_clone(root, data, languages)
 
 
 def _load_grammar(data: DataConfig, *, apart: bool) -> RawCorpus:
@@ -215,7 +214,7 @@ def _load_grammar(data: DataConfig, *, apart: bool) -> RawCorpus:
     if backward:
         splits = {name: split.swapped() for name, split in splits.items()}
     readers = {name: SplitReader.of(split) for name, split in splits.items()}
-    return RawCorpus(source_language, target_language, readers)
+    return RawCorpus((source_language, target_language), readers)
 
 
 def _with_files(readers: dict[str, SplitReader], data: DataConfig) -> dict[str, SplitReader]:
@@ -282,19 +281,12 @@ def write_corpus(corpus: Corpus, directory: str | Path) -> list[Path]:
     for path in texts:
         if path.exists():
             raise UserError(f"{shown_path(path)}: exists already; choose another folder")
-    existed = directory.exists()
-    try:
-        with explain_write_errors(directory):
-            directory.mkdir(parents=True, exist_ok=True)
-            with scratch(directory) as folder:
-                for path, lines in texts.items():
-                    with (folder / path.name).open("w", encoding="utf-8", newline="\n") as file:
-                        file.writelines(line + "\n" for line in lines)
-                for path in texts:
-                    (folder / path.name).rename(path)
-    except UserError:
-        if not existed:
-            with suppress(OSError):  # a parent is missing
-                directory.rmdir()
-        raise
+    with explain_write_errors(directory):
+        directory.mkdir(parents=True, exist_ok=True)
+        with scratch(directory) as folder:
+            for path, lines in texts.items():
+                with (folder / path.name).open("w", encoding="utf-8", newline="\n") as file:
+                    file.writelines(line + "\n" for line in lines)
+            for path in texts:
+                (folder / path.name).rename(path)
     return list(texts)

@@ -12,7 +12,7 @@ import pyarrow
 from pyarrow import compute
 
 from translate.config.data import DataConfig
-from translate.corpora.columns import DOCUMENT, NUMBER, TEMPORARY, TEXTS, Column, Spill, rows_where
+from translate.corpora.columns import DOCUMENT, NUMBER, TEMPORARY, TEXTS, Column, Spill, rows_where, spilled
 from translate.corpora.document_rows import draw_documents, numbers_of, shared_documents
 from translate.corpora.split import Split, SplitReader
 from translate.text.file_writing import explain_write_errors
@@ -152,10 +152,8 @@ def repeated_texts(texts: Column[str]) -> np.ndarray:
     Raises:
         UserError: if the folder of temporary files is full.
     """
-    with explain_write_errors(TEMPORARY), Spill(HASHES) as hashes:
-        for block in texts.blocks():
-            hashes.add([hashes_of((text.strip(), "") for text in block).tolist()])
-        return repeated(hashes.finish().column("hash"))
+    hashes = ([hashes_of((text.strip(), "") for text in block).tolist()] for block in texts.blocks())
+    return repeated(spilled(HASHES, hashes).column("hash"))
 
 
 def hold_out(split: Split, wanted: Mapping[str, int], seed: int) -> tuple[Split, dict[str, Split]]:

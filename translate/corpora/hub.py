@@ -28,7 +28,7 @@ _SPLIT_WORDS = {
 }
 
 
-def load_hub(data: DataConfig, source_language: str, target_language: str) -> RawCorpus:
+def load_hub(data: DataConfig, languages: tuple[str, str]) -> RawCorpus:
     """Download (once) and read a corpus of the hub.
 
     Raises:
@@ -40,25 +40,25 @@ def load_hub(data: DataConfig, source_language: str, target_language: str) -> Ra
     where = f"the corpus {data.name!r} ({data.hub.repository})"
     with _quiet(offline=not reachable):
         try:
-            dataset = _load_dataset(data, _candidate_names(data, source_language, target_language))
+            dataset = _load_dataset(data, _candidate_names(data, languages))
         except Exception as error:  # datasets raises many kinds
             if reachable:
                 reason = " ".join(str(error).split())[:200]
                 raise UserError(
-                    f"{where} cannot be loaded for {source_language}-{target_language} from revision "
+                    f"{where} cannot be loaded for {'-'.join(languages)} from revision "
                     f"{data.hub.revision}: {reason}; {LOCAL_COPY}"
                 ) from error
-            snapshot = _load_snapshot(data, source_language, target_language)
+            snapshot = _load_snapshot(data, languages)
             if snapshot is not None:
                 return snapshot
             raise UserError(
                 f"{where} is not cached on this machine and the hub cannot be reached; "
                 f"connect once, or {LOCAL_COPY}"
             ) from error
-    return _read_splits(dataset, data, source_language, target_language)
+    return _read_splits(dataset, data, languages)
 
 
-def _read_splits(dataset: Any, data: DataConfig, source_language: str, target_language: str) -> RawCorpus:
+def _read_splits(dataset: Any, data: DataConfig, languages: tuple[str, str]) -> RawCorpus:
     splits: dict[str, SplitReader] = {}
     for name in SPLITS:
         stored: str | None = getattr(data.hub.splits, name)
@@ -68,13 +68,13 @@ def _read_splits(dataset: Any, data: DataConfig, source_language: str, target_la
         if stored not in dataset:
             raise UserError(f"{where}: no such split for data.hub.splits.{name}; it has {', '.join(dataset)}")
         table = _table_of(dataset[stored], where)
-        names = chosen_columns(table, data, source_language, target_language)
+        names = chosen_columns(table, data, languages)
         splits[name] = SplitReader(partial(numbered, table, names), has_documents=len(names) > 2)
     if "train" not in splits:
         raise UserError(
             f"{data.hub.repository}: data.hub.splits.train must name a split; it has {', '.join(dataset)}"
         )
-    return RawCorpus(source_language, target_language, splits)
+    return RawCorpus(languages, splits)
 
 
 def _table_of(dataset: Any, where: str) -> Table:
@@ -111,7 +111,7 @@ def _load_dataset(data: DataConfig, candidates: list[str]) -> Any:
     raise failures[0]
 
 
-def _load_snapshot(data: DataConfig, source_language: str, target_language: str) -> RawCorpus | None:
+def _load_snapshot(data: DataConfig, languages: tuple[str, str]) -> RawCorpus | None:
     """The corpus from an earlier download, which ``datasets`` cannot find by folder while it is offline."""
     import huggingface_hub
 
@@ -119,7 +119,7 @@ def _load_snapshot(data: DataConfig, source_language: str, target_language: str)
         folder = huggingface_hub.snapshot_download(
             data.hub.repository or "", repo_type="dataset", revision=data.hub.revision, local_files_only=True
         )
-        return load_clone(Path(folder), data, source_language, target_language)
+        return load_clone(Path(folder), data, languages)
     except (OSError, ValueError):  # no download, or not of this pair
         return None
 
@@ -156,23 +156,23 @@ def _quiet(*, offline: bool) -> Iterator[None]:
             logger.setLevel(level)
 
 
-def _candidate_names(data: DataConfig, source_language: str, target_language: str) -> list[str]:
+def _candidate_names(data: DataConfig, languages: tuple[str, str]) -> list[str]:
     """Names of the config or folder of a pair, for both directions: it is often stored under only one."""
     template = data.hub.config or data.hub.directory
     if template is None:
         return []
-    pairs = ((source_language, target_language), (target_language, source_language))
+    pairs = (languages, languages[::-1])
     names = (template.replace("{source}", source).replace("{target}", target) for source, target in pairs)
     return list(dict.fromkeys(names))
 
 
-def load_clone(root: Path, data: DataConfig, source_language: str, target_language: str) -> RawCorpus:
+def load_clone(root: Path, data: DataConfig, languages: tuple[str, str]) -> RawCorpus:
     """Read a clone of a hub repository; raises ``UserError`` if the pair or its training data is missing.
 
     The tables lie in the folder of the pair or, if there is none, anywhere; a word of its path names a
     table's split.
     """
-    wanted = _candidate_names(data, source_language, target_language)
+    wanted = _candidate_names(data, languages)
     folder = next((root / name for name in wanted if (root / name).is_dir()), None)
     files = _by_split(folder or root)
     if folder is None and wanted and root.name not in wanted:
@@ -182,17 +182,15 @@ def load_clone(root: Path, data: DataConfig, source_language: str, target_langua
         if others := sorted(folders - splits):
             raise UserError(f"{root}: no folder {' or '.join(wanted)}; there are {', '.join(others)}")
     if "train" not in files:
-        languages = [shorten(language, 30) for language in (source_language, target_language)]
+        source, target = (shorten(language, 30) for language in languages)
         raise UserError(
-            f"{shown_path(root)}: no training data for {languages[0]}-{languages[1]}; "
-            f"expected train.{languages[0]} and train.{languages[1]}, "
+            f"{shown_path(root)}: no training data for {source}-{target}; "
+            f"expected train.{source} and train.{target}, "
             f"or the hub's layout with {', '.join(TABLES)} files"
         )
     chosen = {name: files[name] for name in SPLITS if name in files}
-    readers = {
-        name: table_reader(paths, data, source_language, target_language) for name, paths in chosen.items()
-    }
-    return RawCorpus(source_language, target_language, readers)
+    readers = {name: table_reader(paths, data, languages) for name, paths in chosen.items()}
+    return RawCorpus(languages, readers)
 
 
 def _by_split(folder: Path) -> dict[str, list[Path]]:

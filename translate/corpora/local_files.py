@@ -18,7 +18,7 @@ from translate.errors import UserError
 from translate.text.lines import check_file, read_line_blocks, read_lines, user_path
 
 ROWS = 1 << 12  # pairs of a block of two files
-_PREFIXES = {
+PREFIXES = {
     "train": ("train", "training"),
     "validation": ("validation", "valid", "val", "dev"),
     "test": ("test",),
@@ -49,7 +49,7 @@ def load_files(data: DataConfig) -> RawCorpus:
         if files.target is not None:
             _check_sides(name, files, languages)
         if files.target is None:
-            splits[name] = table_reader([source], data, *languages)
+            splits[name] = table_reader([source], data, languages)
         elif data.document_field is None:
             splits[name] = SplitReader(partial(_pair_blocks, source, user_path(files.target)))
         else:
@@ -57,7 +57,7 @@ def load_files(data: DataConfig) -> RawCorpus:
                 f"data.document_field={_short(data.document_field)}: two files have no columns; give a file "
                 "with the id of each pair's document, data.train.documents=FILE"
             )
-    return RawCorpus(*languages, splits)
+    return RawCorpus(languages, splits)
 
 
 def language_of(path: str) -> str | None:
@@ -119,11 +119,11 @@ def _pair_blocks(source: Path, target: Path) -> Iterator[tuple[list[str], list[s
 def languages_in(root: Path) -> list[str]:
     """The languages of files such as ``train.en`` or ``train.en.gz`` in ``root``."""
     names = [path.name.removesuffix(".gz").partition(".") for path in root.iterdir()]
-    found = {end for name, _, end in names if name in _PREFIXES["train"] and _LANGUAGE.fullmatch(end)}
+    found = {end for name, _, end in names if name in PREFIXES["train"] and _LANGUAGE.fullmatch(end)}
     return sorted(found.difference(_NO_LANGUAGE, ("gold",)))
 
 
-def load_directory(root: Path, data: DataConfig, source_language: str, target_language: str) -> RawCorpus:
+def load_directory(root: Path, data: DataConfig, languages: tuple[str, str]) -> RawCorpus:
     """Read a directory of ``{train,valid,test}.{language}[.gz]`` files, with ``.gold`` files for gold links.
 
     ``data.test_name`` is the name of the test files, and ``data.document_field`` the ending of files with the
@@ -133,22 +133,22 @@ def load_directory(root: Path, data: DataConfig, source_language: str, target_la
         UserError: for a language without files; the message lists the others.
     """
     known = languages_in(root)
-    for language in (source_language, target_language):
+    for language in languages:
         if language not in known:
             hint = did_you_mean(nearest(language, known))
             raise UserError(
                 f"{_short(root)}: no training file in the language {_short(language)!r}{hint}; "
                 f"there are {listed(known)}"
             )
-    tests = _test_names(root, source_language, target_language)
-    prefixes = {**_PREFIXES, "test": ((data.test_name,) if data.test_name else ()) + _PREFIXES["test"]}
+    tests = _test_names(root, languages)
+    prefixes = {**PREFIXES, "test": ((data.test_name,) if data.test_name else ()) + PREFIXES["test"]}
     if len(tests) == 1:
         prefixes["test"] = (*prefixes["test"], *tests)
     splits: dict[str, SplitReader] = {}
     notes = []
     for name in SPLITS:
         for prefix in prefixes[name]:
-            source, target = _find(root, prefix, source_language), _find(root, prefix, target_language)
+            source, target = (_find(root, prefix, language) for language in languages)
             if source is not None and target is not None:
                 path = _find(root, prefix, "gold")
                 gold = None if path is None else read_lines(path)
@@ -158,12 +158,12 @@ def load_directory(root: Path, data: DataConfig, source_language: str, target_la
                     notes.append(f"test is {prefix}")
                 break
             if source is not None or target is not None:
-                lacking = target_language if target is None else source_language
+                lacking = languages[target is None]
                 where = _short(source or target)
                 raise UserError(f"{where}: expected a parallel file {prefix}.{lacking} beside it")
     if "test" not in splits and tests:
         raise UserError(f"{_short(root)}: several test sets, {listed(tests)}; choose one with data.test_name")
-    return RawCorpus(source_language, target_language, splits, tuple(notes))
+    return RawCorpus(languages, splits, tuple(notes))
 
 
 def _with_ids(reader: SplitReader, root: Path, prefix: str, field: str | None) -> SplitReader:
@@ -219,9 +219,7 @@ def _of_side(names: Sequence[str], side: str) -> list[str]:
     return [name for name in names if name.lower() in _SIDES[side]]
 
 
-def table_reader(
-    paths: Sequence[Path], data: DataConfig, source_language: str, target_language: str
-) -> SplitReader:
+def table_reader(paths: Sequence[Path], data: DataConfig, languages: tuple[str, str]) -> SplitReader:
     """Reads both sides from tables, one after another.
 
     While reading it raises ``UserError`` for an unknown field or a table without rows.
@@ -230,7 +228,7 @@ def table_reader(
     def blocks() -> Iterator[Sequence[Sequence[Any]]]:
         for path in paths:
             table, count = read_table(path), 0
-            for block in numbered(table, chosen_columns(table, data, source_language, target_language)):
+            for block in numbered(table, chosen_columns(table, data, languages)):
                 count += len(block[0])
                 yield block
             if not count:
@@ -239,13 +237,10 @@ def table_reader(
     return SplitReader(blocks, has_documents=data.document_field is not None)
 
 
-def chosen_columns(table: Table, data: DataConfig, source_language: str, target_language: str) -> list[str]:
+def chosen_columns(table: Table, data: DataConfig, languages: tuple[str, str]) -> list[str]:
     """The columns of both languages and of the documents, if wanted; raises ``UserError`` without one."""
     names = []
-    for side, field, language in (
-        ("source", data.source_field, source_language),
-        ("target", data.target_field, target_language),
-    ):
+    for side, field, language in zip(_SIDES, (data.source_field, data.target_field), languages, strict=True):
         usual = [data.hub.column.replace("{language}", language), language, f"translation.{language}"]
         usual += _of_side(table.names, side)
         names.append(pick(table, usual if field is None else [field], f"choose one with data.{side}_field"))
@@ -254,10 +249,9 @@ def chosen_columns(table: Table, data: DataConfig, source_language: str, target_
     return names
 
 
-def _test_names(root: Path, source_language: str, target_language: str) -> list[str]:
+def _test_names(root: Path, languages: tuple[str, str]) -> list[str]:
     names = {path.name.partition(".")[0] for path in root.iterdir() if path.name.startswith("test")}
-    both = (source_language, target_language)
-    return sorted(name for name in names if all(_find(root, name, language) is not None for language in both))
+    return sorted(name for name in names if all(_find(root, name, language) for language in languages))
 
 
 def _find(root: Path, prefix: str, suffix: str) -> Path | None:

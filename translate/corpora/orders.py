@@ -1,20 +1,12 @@
 """The order in which an epoch goes through the rows of a corpus, block by block, without any memory."""
 
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
 BLOCK = 1 << 20  # rows that are cut into batches together
 ROUNDS = 6
 _STEPS = (np.uint64(0xFF51AFD7ED558CCD), np.uint64(0xC4CEB9FE1A85EC53))
-
-
-class Order(Protocol):
-    """The rows of every epoch in random blocks; each block is a random sample of the epoch."""
-
-    def num_blocks(self, epoch: int) -> int: ...
-    def rows(self, epoch: int, block: int) -> np.ndarray: ...
 
 
 @dataclass(frozen=True)
@@ -79,12 +71,14 @@ class WeightedRows:
 class Staged:
     """Orders that follow one another at steps of training.
 
+    An order gives the rows of every epoch in random blocks; each block is a random sample of the epoch.
+
     Attributes:
         orders: one a stage.
         ends: the steps after which the next stage begins; one less than there are orders.
     """
 
-    orders: tuple[Order, ...]
+    orders: tuple[EveryRow | WeightedRows, ...]
     ends: tuple[int, ...] = ()
 
     def stage(self, step: int) -> int:

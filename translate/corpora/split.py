@@ -10,10 +10,9 @@ from typing import Any
 import pyarrow
 
 from translate.corpora.caches import fingerprint
-from translate.corpora.columns import DOCUMENT, TEMPORARY, TEXTS, Column, Spill
+from translate.corpora.columns import DOCUMENT, TEXTS, Column, spilled
 from translate.errors import UserError
 from translate.links.links import parse_gold
-from translate.text.file_writing import explain_write_errors
 
 _LINK = re.compile(r"(\d+)([-p])(\d+)")
 
@@ -135,10 +134,7 @@ class SplitReader:
     def whole(self) -> Split:
         """The split as a table; raises ``UserError`` for wrong gold links or a full disk."""
         schema = TEXTS.append(DOCUMENT) if self.has_documents else TEXTS
-        with explain_write_errors(TEMPORARY), Spill(schema) as spill:
-            for block, _ in self.linked_blocks():
-                spill.add(block)
-            found = spill.finish()
+        found = spilled(schema, (block for block, _ in self.linked_blocks()))
         gold = None if self.gold is None else Column.of(self.gold)
         documents = found.column("document") if self.has_documents else None
         return Split(found.column("source"), found.column("target"), gold, documents=documents)
@@ -148,7 +144,6 @@ class SplitReader:
 class RawCorpus:
     """A corpus whose splits can be read."""
 
-    source_language: str
-    target_language: str
+    languages: tuple[str, str]  # of source and target
     splits: dict[str, SplitReader]  # train; validation and test if there are any
     notes: tuple[str, ...] = ()  # sentences for the user about choices that reading made

@@ -236,15 +236,12 @@ def _read_json(path: Path) -> Table:
     return Table(where, list(start[0][1]) if start else [], read)
 
 
-class _RepeatedKeyError(ValueError):
-    """With the key."""
-
-
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """An object of JSON; of a key that stands twice, ``json`` would silently keep the last value."""
     values = dict(pairs)
     if len(values) < len(pairs):
-        raise _RepeatedKeyError(Counter(key for key, _ in pairs).most_common(1)[0][0])
+        key = shorten(Counter(key for key, _ in pairs).most_common(1)[0][0], 100)
+        raise UserError(f"the key {key!r} stands twice; expected each key once")
     return values
 
 
@@ -259,9 +256,8 @@ def _record(line: str, where: str) -> dict[str, Any]:
             raise UserError(f"{where}: not valid JSON ({error.msg} at column {error.colno})") from None
     except RecursionError:
         raise UserError(f"{where}: nested too deeply; expected an object of sentences") from None
-    except _RepeatedKeyError as error:
-        key = shorten(str(error), 100)
-        raise UserError(f"{where}: the key {key!r} stands twice; expected each key once") from None
+    except UserError as error:
+        raise UserError(f"{where}: {error}") from None
     except ValueError:  # of Python, for integers of thousands of digits
         raise UserError(f"{where}: a number has too many digits; expected an object of sentences") from None
     if not isinstance(record, dict):

@@ -9,23 +9,23 @@ import shutil
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from importlib.util import find_spec
 from multiprocessing import active_children, connection, get_context, parent_process
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow
 import pyarrow.parquet
 
 from translate.config.names import shorten
-from translate.errors import UserError, install
+from translate.errors import UserError, install, optional
 from translate.prepare.shard_files import BATCH_PAIRS, Shard, ShardOrder
 from translate.text.file_writing import aside, explain_write_errors, scratch
 
+T = TypeVar("T")
 BatchFunction = Callable[[pyarrow.RecordBatch], pyarrow.RecordBatch]
 
 GROUP_PAIRS = 20_000  # of a row group: what a function sees at a time
@@ -56,9 +56,7 @@ class OneMachine:
     """
 
     def __init__(self, folder: Path, *, memory: int, workers: int | None = None) -> None:
-        check_duckdb()
-        import duckdb
-
+        duckdb = optional("duckdb", "translate prepare", "prepare")
         folder.mkdir(parents=True, exist_ok=True)
         self.folder, self.memory, self.workers = folder, memory, workers or _processors()
         self._memory_error, self._error = duckdb.OutOfMemoryException, duckdb.Error
@@ -99,18 +97,12 @@ class OneMachine:
             for job in jobs:
                 map_file(*job)
             return
+        killed = (
+            "a process that prepares was killed, perhaps for lack of memory; start again with fewer "
+            "--workers: whole parts are kept"
+        )
         # A single worker is a process of its own, too: this one holds what DuckDB reads.
-        try:
-            with worker_processes(min(self.workers, len(jobs))) as pool:
-                with uninterrupted():
-                    results = [pool.submit(map_file, *job) for job in jobs]
-                for result in results:
-                    result.result()
-        except BrokenProcessPool as error:
-            raise UserError(
-                "a process that prepares was killed, perhaps for lack of memory; start again with fewer "
-                "--workers: whole parts are kept"
-            ) from error
+        in_processes(min(self.workers, len(jobs)), map_file, jobs, killed)
 
     def table(self, statement: str) -> pyarrow.Table:
         """The rows of a statement, which fit into memory."""
@@ -175,12 +167,6 @@ def map_file(function: BatchFunction, path: Path, output: Path, schema: pyarrow.
                 writer.write_batch(function(batch))
 
 
-def check_duckdb() -> None:
-    """Raise :class:`UserError` if DuckDB is not installed."""
-    if find_spec("duckdb") is None:
-        raise UserError(f"translate prepare needs DuckDB; {install('prepare')}")
-
-
 def _processors() -> int:
     """How many processors this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -192,6 +178,23 @@ def _files(folder: Path) -> str:
 
 def _quoted(path: Path) -> str:
     return "'" + str(path).replace("'", "''") + "'"
+
+
+def in_processes(
+    count: int, function: Callable[..., T], jobs: Sequence[Sequence[Any]], killed: str
+) -> list[T]:
+    """What a function gives for the arguments of each job, in ``count`` processes.
+
+    Raises:
+        UserError: ``killed``, if a process was killed.
+    """
+    try:
+        with worker_processes(count) as pool:
+            with uninterrupted():
+                results = [pool.submit(function, *job) for job in jobs]
+            return [result.result() for result in results]
+    except BrokenProcessPool as error:
+        raise UserError(killed) from error
 
 
 @contextmanager

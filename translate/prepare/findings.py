@@ -8,11 +8,11 @@ from typing import Any
 from translate.prepare.exchange import Remaining, number_of, query
 from translate.prepare.executors import Executor
 from translate.prepare.inputs import SPLITS
-from translate.prepare.language import base
 from translate.prepare.recipe import Recipe
 from translate.prepare.rows import REASONS, difference, placeholders
 from translate.prepare.rows import numbers as numbers_of
 from translate.prepare.shard_files import Shard, content_hash
+from translate.text.languages import base
 
 PAGE = "report.html"
 EXAMPLES = 5  # of each reason
@@ -147,20 +147,27 @@ def _why(reason: str, row: dict[str, Any], recipe: Recipe, probability: float | 
 
 def summary(report: dict[str, Any]) -> list[str]:
     """Lines for the terminal: what was read, dropped, held out and kept."""
-    dropped = sum((Counter(counts) for counts in report["dropped"].values()), Counter[str]())
-    read = sum(counts.get("train", 0) for counts in report["read"].values())
-    rows = [
-        (read, "read for training"),
-        *((dropped[reason], f"dropped: {meaning}") for reason, meaning in report["reasons"].items()),
-        (sum(report["held_out"].values()), "held out for validation or test"),
-        (sum(report["kept"].values()), "kept"),
-    ]
-    lines = [f"{count:>12,} {what}" for count, what in rows if count]
+    totals = [(what, sum(counts.values())) for what, counts in _training_pairs(report)]
+    lines = [f"{count:>12,} {what}" for what, count in totals if count]
     if report["overlap"]["same_side"]:
         pair, side = (report["overlap"][f"same_{kind}"] for kind in ("pair", "side"))
         lines.append(f"{side:,} clean pairs share a sentence with validation or test pairs, {pair:,} both")
     written = ", ".join(f"{split} {count:,}" for split, count in report["splits"].items())
     return [*lines, f"written: {written}", f"hash {report['hash']}"]
+
+
+def _training_pairs(report: dict[str, Any]) -> list[tuple[str, dict[str, int]]]:
+    """What became of training pairs, with the number of each corpus."""
+    read, dropped = report["read"], report["dropped"]
+    return [
+        ("read for training", {corpus: counts.get("train", 0) for corpus, counts in read.items()}),
+        *(
+            (f"dropped: {meaning}", {corpus: counts.get(reason, 0) for corpus, counts in dropped.items()})
+            for reason, meaning in report["reasons"].items()
+        ),
+        ("held out for validation or test", report["held_out"]),
+        ("kept", report["kept"]),
+    ]
 
 
 def page_of(report: dict[str, Any]) -> str:
@@ -204,18 +211,12 @@ def _described(pair: dict[str, Any], what: str) -> str:
 
 def _tables(report: dict[str, Any]) -> Iterator[tuple[str, str, Sequence[str], list[Sequence[object]]]]:
     """The heading of each table, a note, the head and the rows; a column for every corpus."""
-    read, dropped, held, kept = (report[key] for key in ("read", "dropped", "held_out", "kept"))
-    rows: list[Sequence[object]] = [("read for training", *(read[corpus].get("train", 0) for corpus in read))]
-    rows += [
-        (f"dropped: {meaning}", *(dropped.get(corpus, {}).get(reason, 0) for corpus in read))
-        for reason, meaning in report["reasons"].items()
-    ]
-    rows += [
-        ("held out for validation or test", *(held.get(corpus, 0) for corpus in read)),
-        ("kept", *(kept.get(corpus, 0) for corpus in read)),
+    corpora = report["read"]
+    rows: list[Sequence[object]] = [
+        (what, *(counts.get(corpus, 0) for corpus in corpora)) for what, counts in _training_pairs(report)
     ]
     note = "Read = dropped + held out + kept; a pair is dropped for the first reason found."
-    yield "Training pairs", note, ("pairs", *read), rows
+    yield "Training pairs", note, ("pairs", *corpora), rows
     rows = [("both sides", report["overlap"]["same_pair"]), ("a side", report["overlap"]["same_side"])]
     note = (
         "Clean training pairs that equal a validation or test pair but for case, punctuation and numbers. "

@@ -1,7 +1,6 @@
 """The files of a recipe: which there are, whether they stay the same, and their pairs in chunks."""
 
 import glob
-import hashlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain, zip_longest
@@ -15,6 +14,7 @@ from translate.corpora.tables import check_table, pick, read_table
 from translate.errors import UserError
 from translate.prepare.recipe import CorpusFiles, HeldFiles, Recipe
 from translate.prepare.row_keys import text_key
+from translate.text.bounded import checksum
 from translate.text.lines import check_file, read_line_blocks, user_path
 
 SPLITS = ("train", "validation", "test")
@@ -136,8 +136,7 @@ def digest_of(path: Path) -> str:
             f"it has changed"
         )
     try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
+        return checksum(path)
     except OSError as error:
         raise UserError(f"{shown_path(path)}: cannot be read ({error.strerror})") from error
 

@@ -1,11 +1,10 @@
 """Identifies the language of a side, and knows the scripts of languages."""
 
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
-from typing import Any
 
-from translate.errors import UserError, install
+from translate.text.languages import base, identifier_of
 
+_NEEDED = "filters.language (null does without)", "prepare"
 MAX_CHARACTERS = 100  # of a side that are read; more make it hardly surer
 # The languages with most text, among which a sentence that is not in its own language is looked for. Rare
 # ones would be found in short sentences of their larger neighbours.
@@ -34,11 +33,6 @@ _SCRIPTS = {
 }
 
 
-def base(code: str) -> str:
-    """The language of a code such as ``pt-BR``."""
-    return code.replace("_", "-").partition("-")[0].casefold()
-
-
 def script_of(code: str) -> str | None:
     """The letters of a language, as the content of a class in a regular expression; ``None`` if unknown."""
     return next((script for script, codes in _SCRIPTS.items() if base(code) in codes.split()), None)
@@ -49,24 +43,10 @@ def identify(texts: Iterable[str], pair: tuple[str, str]) -> Iterator[tuple[str,
 
     By naive Bayes over sequences of bytes (Lui and Baldwin 2012).
     """
-    classify = _identifier(tuple(map(base, pair))).classify
-    return (classify(text[:MAX_CHARACTERS]) for text in texts)
+    identifier = identifier_of(tuple(sorted({*_WORLD.split(), *map(base, pair)})), *_NEEDED)
+    return (identifier.classify(text[:MAX_CHARACTERS]) for text in texts)
 
 
 def is_known(code: str) -> bool:
     """Whether the identifier knows a language."""
-    return base(code) in _identifier(()).labels
-
-
-@lru_cache(maxsize=4)
-def _identifier(pair: tuple[str, ...]) -> Any:
-    try:
-        from py3langid.langid import MODEL_FILE, LanguageIdentifier
-    except ImportError as error:
-        raise UserError(
-            f"filters.language needs py3langid; {install('prepare')}, or set filters.language=null"
-        ) from error
-    identifier = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
-    if pair:
-        identifier.set_languages(sorted({*identifier.labels} & {*_WORLD.split(), *pair}))
-    return identifier
+    return identifier_of((base(code),), *_NEEDED) is not None

@@ -1,6 +1,5 @@
 """Judges pairs by the links between their words: what a sample teaches, and what it tells of each pair."""
 
-from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
@@ -11,30 +10,17 @@ import numpy as np
 import pyarrow
 import pyarrow.compute
 
-from translate.errors import UserError
 from translate.links.fixed_aligner import FixedAligner, Numbered, first_pairs, learn_aligner
 from translate.links.links import format_pharaoh
 from translate.links.translation_probability import Evidence, TranslationRegression, learn_regression
-from translate.prepare.executors import Executor, uninterrupted, worker_processes
+from translate.prepare.executors import Executor, in_processes
 from translate.prepare.recipe import LinkConfig
+from translate.prepare.rows import ROWS
 from translate.text.file_writing import aside
 from translate.text.words import split_words
 
-LEFT = pyarrow.schema(
-    [
-        ("row", pyarrow.int64()),
-        ("corpus", pyarrow.string()),
-        ("source", pyarrow.string()),
-        ("target", pyarrow.string()),
-        ("document", pyarrow.int64()),
-        ("line", pyarrow.int64()),
-        ("source_words", pyarrow.int32()),
-        ("target_words", pyarrow.int32()),
-        ("source_key", pyarrow.int64()),
-        ("target_key", pyarrow.int64()),
-        ("order_key", pyarrow.int64()),
-    ]
-)
+_KEPT = "row corpus source target document line source_words target_words source_key target_key order_key"
+LEFT = pyarrow.schema([ROWS.field(name) for name in _KEPT.split()])
 _ADDED = {
     "probability": pyarrow.float64(),  # that the sides are translations
     "reason": pyarrow.string(),  # "links" if that is too small
@@ -86,16 +72,11 @@ def learn_sample(executor: Executor, view: str, links: LinkConfig, folder: Path)
     if table.nbytes < SMALL:
         return learn(*job)
     # In a process of its own: this one holds what DuckDB has read.
-    try:
-        with worker_processes(1) as pool:
-            with uninterrupted():
-                result = pool.submit(learn, *job)
-            return result.result()
-    except BrokenProcessPool as error:
-        raise UserError(
-            "the process that learns the translations of words was killed, perhaps for lack of memory; "
-            "start again with a smaller links.sample_links: whole parts are kept"
-        ) from error
+    killed = (
+        "the process that learns the translations of words was killed, perhaps for lack of memory; "
+        "start again with a smaller links.sample_links: whole parts are kept"
+    )
+    return in_processes(1, learn, [job], killed)[0]
 
 
 def learn(table: pyarrow.Table, links: LinkConfig, most_links: int, folder: Path) -> Learnt:

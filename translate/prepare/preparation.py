@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from translate.config.names import listed, shown_path
+from translate.corpora.prepared import MANIFEST
 from translate.errors import UserError
 from translate.prepare.exchange import Remaining, columns_of, drop_repeated, store, write_splits
 from translate.prepare.executors import Executor
@@ -20,7 +21,7 @@ from translate.prepare.inputs import digest_of, list_inputs, write_chunks
 from translate.prepare.link_filter import ALIGNER, CLEAN, LEFT, UNJUDGED, LinkFunction, learn_sample
 from translate.prepare.recipe import Recipe
 from translate.prepare.rows import ROWS, RowFunction
-from translate.prepare.shard_files import MANIFEST, REPORT, Shard, write_manifest
+from translate.prepare.shard_files import REPORT, Shard, write_manifest
 from translate.text.file_writing import explain_write_errors, scratch, write_text
 
 VERSION = "5"  # changes when the same recipe would give other shards

@@ -11,14 +11,14 @@ from typing import NamedTuple
 
 import pyarrow
 
+from translate.corpora.prepared import FORMAT, MANIFEST
 from translate.prepare.recipe import Recipe
 from translate.prepare.row_keys import ORDER_BITS
 from translate.text.bounded import checksum
 from translate.text.file_writing import aside, write_text
 from translate.version import __version__
 
-FORMAT = 1
-MANIFEST, REPORT = "manifest.json", "report.json"
+REPORT = "report.json"
 BATCH_PAIRS = 10_000  # of a record batch in a shard
 
 

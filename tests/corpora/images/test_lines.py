@@ -37,7 +37,7 @@ def test_lines_of_a_table_and_lines_without_picture():
 @pytest.fixture(scope="module")
 def text():
     config = TokenizerConfig(vocabulary_size=30, model_type="word")
-    return train_tokenizer(["it is red .", "they are red ."], config, tokenised=True).tokenizer
+    return train_tokenizer(["it is red .", "they are red ."], config, tokenised=True)
 
 
 def tokenizer(text, reads):

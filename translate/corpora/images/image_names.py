@@ -8,6 +8,7 @@ from pathlib import Path
 from translate.config.data import DataConfig
 from translate.config.names import shorten
 from translate.corpora.images.line import join_line, split_line
+from translate.corpora.local_files import PREFIXES
 from translate.corpora.split import RawCorpus, Split, SplitReader
 from translate.corpora.tables import is_table, pick, read_table
 from translate.errors import UserError
@@ -16,7 +17,6 @@ from translate.text.lines import read_lines, user_path
 LANGUAGE = "picture"  # in place of the source language, if only the image is read
 # Where a folder of a corpus has the names of a split's images; Multi30k has the first.
 _NAME_FILES = ("image_splits/{}.txt", "{}.pictures", "{}_images.txt")
-_PREFIXES = {"train": ("train",), "validation": ("val", "valid", "dev"), "test": ("test",)}
 
 
 def name_images(raw: RawCorpus, data: DataConfig) -> RawCorpus:
@@ -42,8 +42,8 @@ def name_images(raw: RawCorpus, data: DataConfig) -> RawCorpus:
         sentences = split.source if data.read == "both" else [""] * len(split)
         lines = [join_line(image, sentence) for image, sentence in zip(found, sentences, strict=True)]
         splits[name] = SplitReader.of(Split(lines, split.target, split.gold), reader.where)
-    source = raw.source_language if data.read == "both" else LANGUAGE
-    return replace(raw, source_language=source, splits=splits)
+    source = raw.languages[0] if data.read == "both" else LANGUAGE
+    return replace(raw, languages=(source, raw.languages[1]), splits=splits)
 
 
 def below(root: Path, name: str) -> Path:
@@ -83,7 +83,7 @@ def _names_of(name: str, data: DataConfig) -> tuple[list[str], str]:
         (found,) = table.columns(pick(table, [field], "choose one with data.picture_field"))
         return _cleaned(found), table.where
     if data.path is not None:
-        prefixes = (data.test_name, "test") if name == "test" and data.test_name else _PREFIXES[name]
+        prefixes = (data.test_name, "test") if name == "test" and data.test_name else PREFIXES[name]
         for prefix in prefixes:
             for pattern in _NAME_FILES:
                 path = user_path(data.path) / pattern.format(prefix)

@@ -75,7 +75,7 @@ def load_scenes(data: DataConfig) -> RawCorpus:
         described = {row for row, example in enumerate(examples["train"]) if example.is_description}
         splits["train"] = leave_out(splits["train"], data, described)
     readers = {name: SplitReader.of(split) for name, split in splits.items()}
-    return RawCorpus(source, target, readers)
+    return RawCorpus((source, target), readers)
 
 
 def generate_scenes(sizes: Mapping[str, int], seed: int, *, captions: bool) -> dict[str, list[SceneExample]]:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from translate.config.names import cut
 from translate.errors import UserError
 from translate.grammar.scene_words import SHADES, SHAPES, SIZES, WEIGHTS
 
@@ -113,8 +114,7 @@ def _read_thing(text: str, part: str) -> Thing:
 
 
 def _wrong(text: str, reason: str) -> UserError:
-    shown = text if len(text) <= 80 else f"{text[:79]}…"
-    return UserError(f"{shown}: not a scene: {reason}")
+    return UserError(f"{cut(text, 80)}: not a scene: {reason}")
 
 
 class Drawing(NamedTuple):
