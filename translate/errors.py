@@ -1,5 +1,8 @@
 """The exceptions for mistakes in a user's input."""
 
+import importlib
+from typing import Any
+
 
 class UserError(ValueError):
     """An error in a user's input: one clear sentence, without a traceback on the command line.
@@ -15,6 +18,26 @@ class LineError(UserError):
 def install(extra: str) -> str:
     """The commands that install the optional packages of an extra of pyproject.toml."""
     return f"make install EXTRAS={extra}, or pip install 'seq2seq-translate[{extra}]'"
+
+
+def optional(module: str, user: str, extra: str) -> Any:
+    """An optional package, imported.
+
+    Args:
+        module: of the package.
+        user: what needs it, for the message.
+        extra: of pyproject.toml, which has it.
+
+    Raises:
+        UserError: if it is not installed.
+    """
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        name = module.partition(".")[0].replace("_", "-")
+        raise UserError(
+            f"{user} needs the package {name}, which is not installed; {install(extra)}"
+        ) from error
 
 
 class UserNotice(UserWarning):

@@ -1,4 +1,5 @@
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -85,7 +86,7 @@ def test_a_missing_package_names_the_extra(package: str, monkeypatch: pytest.Mon
     from translate.errors import UserError
     from translate.export import contents
 
-    monkeypatch.setattr(contents, "find_spec", lambda name: None)
+    monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(UserError, match=rf"{package}, which is not installed; make install .*\[export\]"):
         contents.require(package, "onnx")
 

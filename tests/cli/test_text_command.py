@@ -150,7 +150,7 @@ def test_an_ensemble_of_other_vocabularies_is_refused(
     other = tmp_path / "other"
     shutil.copytree(tiny_runs["rnn_luong"], other)
     assert translate_command("text", run, "--ensemble", other, SENTENCE).code == 0
-    tokenizer = train_tokenizer(["une autre phrase"] * 9, TokenizerConfig(vocabulary_size=20)).tokenizer
+    tokenizer = train_tokenizer(["une autre phrase"] * 9, TokenizerConfig(vocabulary_size=20))
     for path in (other / "tokenizer").glob("*.model"):
         path.write_bytes(tokenizer.model)
     translator = translate.load(run)

@@ -14,7 +14,6 @@ from translate.export.contents import Contents, Rendered
 from translate.models import Transformer
 from translate.runs.run_directory import RunDirectory
 from translate.text.tokenizer import BOS, TokenizerPair
-from translate.translator import Translator
 
 SOURCES = [
     "I love you .",
@@ -49,7 +48,7 @@ def of_case(name: str) -> Contents:
     sizes: dict[str, Any] = {"source_vocabulary": len(pair.source), "target_vocabulary": len(pair.target)}
     model = tiny_model(name, torch.float32, **sizes)
     return Contents(
-        RunDirectory(Path("none")), model, pair, SEARCH, AlignmentChoice(0, (0,), 0), ("en", "fr")
+        model, pair, SEARCH, AlignmentChoice(0, (0,), 0), ("en", "fr"), directory=RunDirectory(Path("none"))
     )
 
 
@@ -72,7 +71,7 @@ def of_transformer(**options: Any) -> Contents:
     finally:
         del CASES[name]
     return Contents(
-        RunDirectory(Path("none")), model, pair, SEARCH, AlignmentChoice(1, (0, 1), 0), ("en", "fr")
+        model, pair, SEARCH, AlignmentChoice(1, (0, 1), 0), ("en", "fr"), directory=RunDirectory(Path("none"))
     )
 
 
@@ -85,7 +84,4 @@ def teacher_forced(contents: Contents, source: list[int], target: list[int]) -> 
 
 def translations(contents: Contents) -> list[Rendered]:
     """The translations of ``SOURCES`` by the run itself."""
-    translator = Translator(
-        contents.model, contents.tokenizers, contents.search, contents.choice, contents.languages
-    )
-    return [Rendered(each.text, each.score) for each in translator.translate(SOURCES)]
+    return [Rendered(each.text, each.score) for each in contents.translate(SOURCES)]

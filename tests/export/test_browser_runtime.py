@@ -3,7 +3,6 @@
 import gzip
 import hashlib
 import io
-import json
 import os
 import subprocess
 import tarfile
@@ -26,10 +25,9 @@ def _files(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(browser_runtime, "FILES", sums)
 
 
-def folder_of(path: Path, version: str = VERSION, name: str = PACKAGE, **changed: bytes | None) -> Path:
+def folder_of(path: Path, **changed: bytes | None) -> Path:
     """The package as a folder; ``mjs`` and ``wasm`` replace its files, or leave them out."""
     (path / "dist").mkdir(parents=True)
-    (path / "package.json").write_text(json.dumps({"name": name, "version": version, "main": "x.js"}))
     for file, content in CONTENT.items():
         given = changed.get(file.rpartition(".")[2], content)
         if given is not None:
@@ -68,7 +66,7 @@ def test_without_one_it_is_fetched(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert asked == [[*GET.split(), "--silent", "--pack-destination"]]
     assert told == [f"fetching {PACKAGE} {VERSION}, 33 MB, for the page; --runtime FILE uses a copy"]
     content = packed(folder_of(tmp_path / "other", wasm=b"x"))
-    with pytest.raises(UserError, match="another checksum, so it is damaged or changed"):
+    with pytest.raises(UserError, match="another checksum: it is damaged, changed"):
         read_runtime(None, told.append)
 
 
@@ -99,9 +97,7 @@ def test_without_a_network_it_says_what_to_do(
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"version": "1.20.1"}, f"it has {PACKAGE} 1.20.1; expected {PACKAGE} {VERSION}, which this makes: "),
-        ({"name": "onnxruntime-node"}, f"it has no {PACKAGE}; expected"),
-        ({"mjs": None}, "dist/ort.wasm.bundle.min.mjs is missing; make the package anew: npm pack"),
+        ({"mjs": None}, f"dist/ort.wasm.bundle.min.mjs is missing; expected {PACKAGE} {VERSION}: npm pack"),
         ({"wasm": b"other"}, "dist/ort-wasm-simd-threaded.wasm has another checksum"),
     ],
 )

@@ -110,7 +110,7 @@ def real_lines() -> list[str]:
 
 def trained(kind: Kind) -> Tokenizer:
     config = TokenizerConfig(**kind.settings)
-    return train_tokenizer([*FRENCH, *ENGLISH], config, tokenised=kind.tokenised).tokenizer
+    return train_tokenizer([*FRENCH, *ENGLISH], config, tokenised=kind.tokenised)
 
 
 def in_browser(tokenizer: Tokenizer, folder: Path, lines: list[str], ids: list[list[int]]) -> Any:

@@ -92,7 +92,7 @@ def test_the_start_is_validated_and_the_result_is_between_it_and_the_best(
 
 
 def test_no_tag_is_added_to_the_vocabulary_of_another_run(tmp_path: Path) -> None:
-    own = train_tokenizer(["a e i o u the i le"] * 20, TokenizerConfig(vocabulary_size=20)).tokenizer
+    own = train_tokenizer(["a e i o u the i le"] * 20, TokenizerConfig(vocabulary_size=20))
     TokenizerPair(own, own).save(tmp_path / "tokenizer")
     (tmp_path / "config.yaml").touch()
     corpus = ("data=mixture", "data.corpora.own.choice=files", "data.corpora.own.tag='<own>'")
@@ -181,7 +181,7 @@ def test_an_own_tokenizer_is_copied_into_the_run_and_what_it_lacks_is_told(
 ) -> None:
     run, path = tmp_path / "run", tmp_path / "own.model"
     text = ["a e i o u the i le"] * 20
-    own = train_tokenizer(text, TokenizerConfig(vocabulary_size=20)).tokenizer
+    own = train_tokenizer(text, TokenizerConfig(vocabulary_size=20))
     path.write_bytes(own.model)
     assert train_tiny(run, "rnn_luong", f"tokenizer.path={path}", "training.max_steps=1") == 0
     path.unlink()

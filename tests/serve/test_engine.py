@@ -13,9 +13,10 @@ from translate.search.running import RunningBatch
 from translate.serve import engine as engine_module
 from translate.serve import lanes
 from translate.serve.calls import QueuedSentence, ServedCall
-from translate.serve.engine import BusyError, Engine
+from translate.serve.engine import Engine
 from translate.serve.lanes import Feed, Lane, Party, Turns
 from translate.serve.monitoring import Metrics
+from translate.serve.web.requests import RefusalError
 from translate.translation import UNMET, Translation
 from translate.translator import Translator
 
@@ -63,9 +64,9 @@ def test_the_queue_is_bounded_in_pieces(translator: Translator, monkeypatch: pyt
     engine = Engine(1, 100, Metrics())
     first, received = new_call(translator, [LONG] * 3)
     engine.submit(first)
-    with pytest.raises(BusyError):
+    with pytest.raises(RefusalError):
         engine.submit(new_call(translator, [LONG] * 20)[0])
-    with pytest.raises(BusyError):
+    with pytest.raises(RefusalError):
         engine.calculate(1_000, str)
     gate.open.set()
     eventually(lambda: len(received.results) == 3 and not engine.pieces, "the first call")

@@ -17,7 +17,7 @@ LINES = [
 
 @pytest.fixture(scope="module")
 def tokenizer() -> Tokenizer:
-    return train_tokenizer(LINES * 3, TokenizerConfig(vocabulary_size=120)).tokenizer
+    return train_tokenizer(LINES * 3, TokenizerConfig(vocabulary_size=120))
 
 
 def test_places_of_other_pieces() -> None:

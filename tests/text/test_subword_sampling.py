@@ -22,7 +22,7 @@ print(hashlib.sha256(repr(drawn).encode()).hexdigest())
 
 
 def tokenizer_of(kind: Any, size: int = 60) -> Tokenizer:
-    return train_tokenizer(LINES, TokenizerConfig(model_type=kind, vocabulary_size=size)).tokenizer
+    return train_tokenizer(LINES, TokenizerConfig(model_type=kind, vocabulary_size=size))
 
 
 @pytest.mark.parametrize("kind", TYPES)

@@ -52,12 +52,12 @@ ODD = {
 
 @pytest.fixture(scope="module", params=["unigram", "bpe"])
 def tokenizer(request: pytest.FixtureRequest) -> Tokenizer:
-    return train_tokenizer(FRENCH, TokenizerConfig(model_type=request.param, vocabulary_size=53)).tokenizer
+    return train_tokenizer(FRENCH, TokenizerConfig(model_type=request.param, vocabulary_size=53))
 
 
 @pytest.fixture(scope="module")
 def tokenised() -> Tokenizer:
-    return train_tokenizer(FRENCH, TokenizerConfig(vocabulary_size=53), tokenised=True).tokenizer
+    return train_tokenizer(FRENCH, TokenizerConfig(vocabulary_size=53), tokenised=True)
 
 
 def test_round_trip(tokenizer: Tokenizer) -> None:
@@ -103,7 +103,7 @@ def test_each_piece_belongs_to_the_word_it_is_part_of(
 
 def test_pieces_of_several_characters_belong_to_each_of_them() -> None:
     lines = ["私は日本語が好きです", "日本語は面白い", "日本は面白い", "私は本が好きです"]
-    tokenizer = train_tokenizer(lines * 9, TokenizerConfig(vocabulary_size=30)).tokenizer
+    tokenizer = train_tokenizer(lines * 9, TokenizerConfig(vocabulary_size=30))
     text = "日本語は好き"
     found = tokenizer.encode_words(text)
     assert [word.text for word in found.words] == list(text)
@@ -155,11 +155,13 @@ def test_decoded_pieces_know_their_words(tokenizer: Tokenizer, tokenised: Tokeni
 
 @pytest.mark.parametrize("kind", ["unigram", "bpe", "char", "word"])
 def test_a_vocabulary_too_large_is_shrunk_with_a_message(kind: Any) -> None:
-    trained = train_tokenizer(FRENCH, TokenizerConfig(model_type=kind, vocabulary_size=4000))
-    size = len(trained.tokenizer)
+    config = TokenizerConfig(model_type=kind, vocabulary_size=4000, shared=False)
+    pair, messages = TokenizerPair.train(FRENCH, FRENCH, config)
+    size = len(pair.target)
     assert 20 < size < 400
-    assert trained.message == f"vocabulary: {size:,} pieces; so small a corpus has no 4,000"
-    assert train_tokenizer(FRENCH, TokenizerConfig(model_type=kind, vocabulary_size=size)).message is None
+    assert messages == [f"vocabulary: {size:,} pieces; so small a corpus has no 4,000"] * 2
+    config = TokenizerConfig(model_type=kind, vocabulary_size=size, shared=False)
+    assert TokenizerPair.train(FRENCH, FRENCH, config)[1] == []
 
 
 @pytest.mark.parametrize(
@@ -232,7 +234,7 @@ def test_a_decoded_text_is_one_line_and_offsets_follow_it(parts: list[str]) -> N
 def test_tags_before_a_sentence_stay_whole(tokenised: bool, fallback: bool) -> None:
     """As the training read them, whatever splits words."""
     config = TokenizerConfig(vocabulary_size=320 if fallback else 60, byte_fallback=fallback)
-    found = train_tokenizer(FRENCH, config, tokenised=tokenised, symbols=("<own>", "<2fr>")).tokenizer
+    found = train_tokenizer(FRENCH, config, tokenised=tokenised, symbols=("<own>", "<2fr>"))
     assert found.tags == ("<own>", "<2fr>")
     line = "<2fr> <own> l' homme rit ."
     assert found.encode(line) == found.encode_all([line] * 9)[8] == found.encode_corpus([line])[0]

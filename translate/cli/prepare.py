@@ -9,7 +9,7 @@ import typer
 
 from translate.cli.console import print_note, unbuffer_lines
 from translate.cli.options import option
-from translate.errors import UserError
+from translate.errors import UserError, optional
 
 EXAMPLES = """
 Examples:
@@ -70,7 +70,7 @@ def prepare(
     their words; repeated and nearly repeated ones are dropped. The shards are Arrow files in a random order
     that only the seed decides. An interrupted command goes on when you start it again.
     """
-    from translate.prepare.executors import Cluster, OneMachine, check_duckdb
+    from translate.prepare.executors import Cluster, OneMachine
     from translate.prepare.findings import PAGE, summary
     from translate.prepare.preparation import Preparation
 
@@ -78,7 +78,7 @@ def prepare(
     chosen = _recipe(corpora or [], recipe, source_language, target_language, settings or [])
     bound = _bytes(memory)
     if spark is None:
-        check_duckdb()  # before a corpus is read
+        optional("duckdb", "translate prepare", "prepare")  # before a corpus is read
         make_executor: Any = partial(OneMachine, memory=bound, workers=workers)
     else:
         make_executor = partial(Cluster, master=spark, memory=bound)

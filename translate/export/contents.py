@@ -1,40 +1,28 @@
 """The input of every export, a run in memory, and its proof, sentences translated by both engines."""
 
-import importlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from importlib.util import find_spec
+from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from translate.alignment.alignment import Alignment, AlignmentChoice
-from translate.config.search import SearchConfig
-from translate.errors import UserError, install
-from translate.models import Seq2Seq
+from translate.alignment.alignment import Alignment
+from translate.errors import UserError, optional
 from translate.runs.run_directory import RunDirectory
-from translate.text.tokenizer import EOS, Tokenizer, TokenizerPair
+from translate.text.tokenizer import EOS
+from translate.translation import Translation
+from translate.translator import Translator
 
 
-@dataclass(frozen=True)
-class Contents:
-    """A trained run in memory.
+@dataclass(repr=False)
+class Contents(Translator):
+    """A trained run in memory, its model on the CPU and in float32.
 
     Attributes:
         directory: the run directory.
-        model: on the CPU, in evaluation mode and float32.
-        tokenizers: of both sides.
-        search: the run's own defaults.
-        choice: the attention that is shown as the alignment.
-        languages: of source and target.
     """
 
-    directory: RunDirectory
-    model: Seq2Seq
-    tokenizers: TokenizerPair
-    search: SearchConfig
-    choice: AlignmentChoice
-    languages: tuple[str, str]
+    directory: RunDirectory = field(kw_only=True)
 
     @property
     def longest_source(self) -> int:
@@ -63,6 +51,11 @@ class Rendered(NamedTuple):
 
 
 Engine = Callable[[Sequence[str]], list[Rendered]]
+
+
+def rendered(translations: Sequence[Translation]) -> list[Rendered]:
+    """Translations by our own engines."""
+    return [Rendered(found.text, found.score, found.alignment) for found in translations]
 
 
 class Proof(NamedTuple):
@@ -108,13 +101,8 @@ def _links(ours: Rendered, theirs: Rendered) -> tuple[int, int]:
 
 
 def require(package: str, export_format: str) -> Any:
-    """Import an optional package; raises ``UserError`` with the name of the extra if it is not installed."""
-    if find_spec(package) is None:
-        raise UserError(
-            f"--format {export_format} needs the package {package}, which is not installed; "
-            f"{install('export')}"
-        )
-    return importlib.import_module(package)
+    """Import a package of the extra ``export``; raises :class:`UserError` if it is not installed."""
+    return optional(package, f"--format {export_format}", "export")
 
 
 def check_new(out: Path) -> None:
@@ -123,11 +111,6 @@ def check_new(out: Path) -> None:
         raise UserError(f"{out}: exists already; choose another folder")
     if not out.parent.is_dir():
         raise UserError(f"{out}: there is no folder {out.parent}")
-
-
-def vocabulary(tokenizer: Tokenizer) -> list[str]:
-    """All pieces in the order of their ids."""
-    return tokenizer.pieces(range(len(tokenizer)))
 
 
 def batches_of_one_length(sources: Sequence[Sequence[int]], batch_size: int) -> Iterator[list[int]]:

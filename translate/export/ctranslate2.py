@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from translate.errors import UserError
-from translate.export.contents import Contents, Engine, Rendered, require
+from translate.export.contents import Contents, Engine, rendered, require
 from translate.search.ctranslate2.choosing import EngineChoice
 from translate.search.ctranslate2.conversion import (
     Convertible,
@@ -17,7 +17,6 @@ from translate.search.ctranslate2.conversion import (
     transformer_of,
 )
 from translate.search.ctranslate2.ctranslate2_search import CTranslate2Search
-from translate.translator import Translator
 
 FORMAT = "ctranslate2"
 QUANTIZATIONS = ("float32", "int8", "int8_float32", "int16", "float16", "bfloat16")
@@ -60,9 +59,5 @@ def _engine(library: Any, contents: Contents, directory: Path, quantization: str
     )
     both, longest = contents.tokenizers, contents.longest_target
     search = CTranslate2Search(library, loaded, both, contents.choice, longest)
-    translator = Translator(contents.model, both, contents.search, contents.choice)
-    translator = replace(translator, engine=EngineChoice("ctranslate2", search))
-    return lambda sentences: [
-        Rendered(found.text, found.score, found.alignment)
-        for found in translator.translate(sentences, alignments=True)
-    ]
+    translator = replace(contents, engine=EngineChoice("ctranslate2", search))
+    return lambda sentences: rendered(translator.translate(sentences, alignments=True))

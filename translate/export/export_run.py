@@ -11,7 +11,7 @@ from translate.corpora.corpus import load_corpus
 from translate.corpora.images.scene_corpus import generate_scenes, pair_of
 from translate.errors import UserError
 from translate.export import ctranslate2, huggingface, onnx, static_page
-from translate.export.contents import Contents, Engine, Proof, Rendered, check_new, prove
+from translate.export.contents import Contents, Engine, Proof, check_new, prove, rendered
 from translate.export.export_card import write_card
 from translate.grammar.generator import generate
 from translate.runs.checkpoint import WEIGHTS, save_weights
@@ -22,7 +22,6 @@ from translate.text.bounded import read_bounded
 from translate.text.file_writing import aside
 from translate.text.lines import read_lines
 from translate.training.weights import model_tensors
-from translate.translation import Translation
 from translate.translator import Translator
 
 FORMATS = ("bundle", "ctranslate2", "onnx", "huggingface", "page")
@@ -62,22 +61,17 @@ def export_run(
     run, out = Path(run), Path(out)
     _check_options(export_format, quantization, runtime)
     check_new(out)
-    directory = RunDirectory(run)
-    sources = None if sentences is None else _first_lines(Path(sentences), num_sentences)
+    sources = None if sentences is None else read_lines(sentences)[:num_sentences]
+    if sources == []:
+        raise UserError(f"{sentences} is empty; the proof of an export needs sentences")
     translator = load(run, device="cpu", plugins=plugins)
-    if export_format not in ("bundle", "huggingface") and translator.search.stop != "full":
-        report(f"note: {export_format} has no search.stop={translator.search.stop}: its beams end when full")
-        translator.search = replace(translator.search, stop="full")
-    contents = Contents(
-        directory,
-        translator.model.float(),
-        translator.tokenizers,
-        translator.search,
-        translator.choice,
-        translator.languages,
-    )
+    translator.model.float()
+    contents = Contents(**vars(translator), directory=RunDirectory(run))
+    if export_format not in ("bundle", "huggingface") and contents.search.stop != "full":
+        report(f"note: {export_format} has no search.stop={contents.search.stop}: its beams end when full")
+        contents.search = replace(contents.search, stop="full")
     if export_format != "bundle":
-        _check_text_alone(export_format, translator, report)
+        _check_text_alone(export_format, contents, report)
         refuse_search(contents.search, f"--format {export_format}")
     report(f"writing {export_format}" + (": about a minute" if export_format in ("onnx", "page") else ""))
     with aside(out) as new:
@@ -86,9 +80,9 @@ def export_run(
         else:
             engine = _write(contents, export_format, new, quantization, plugins)
         if sources is None:
-            sources = _validation(read_settings(directory, plugins).data, num_sentences, report)
+            sources = _validation(read_settings(contents.directory, plugins).data, num_sentences, report)
         report(f"translating {len(sources):,} sentences with the run and with the export")
-        proof = prove(sources, _rendered(translator.translate(sources, alignments=True)), engine(sources))
+        proof = prove(sources, rendered(contents.translate(sources, alignments=True)), engine(sources))
         write_card(contents, export_format, new, out.name, proof)
     return proof
 
@@ -115,7 +109,7 @@ def _write(
 ) -> Engine:
     if export_format == "bundle":
         translator = load(write_bundle(contents, directory).path, device="cpu", plugins=plugins)
-        return lambda sentences: _rendered(translator.translate(sentences))
+        return lambda sentences: rendered(translator.translate(sentences))
     if export_format == "ctranslate2":
         return ctranslate2.export(contents, directory, quantization or ctranslate2.EXACT)
     if export_format == "onnx":
@@ -123,17 +117,6 @@ def _write(
     if export_format == "huggingface":
         return huggingface.export(contents, directory)
     raise UserError(f"--format: expected one of {', '.join(FORMATS)}, got {export_format!r}")
-
-
-def _rendered(translations: Sequence[Translation]) -> list[Rendered]:
-    return [Rendered(found.text, found.score, found.alignment) for found in translations]
-
-
-def _first_lines(path: Path, count: int) -> list[str]:
-    lines = read_lines(path)[:count]
-    if not lines:
-        raise UserError(f"{path} is empty; the proof of an export needs sentences")
-    return lines
 
 
 def _validation(data: DataConfig, count: int, report: Callable[[str], None]) -> list[str]:

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from translate.attention import MultiHead
 from translate.config.data import TAG
-from translate.export.contents import Contents, Engine, Rendered, batches_of_one_length, require, vocabulary
+from translate.export.contents import Contents, Engine, Rendered, batches_of_one_length, require
 from translate.models import Transformer
 from translate.models.transformer_layer import Layer
 from translate.runs.checkpoint import save_weights
@@ -194,10 +194,10 @@ def _write_tokenizer(contents: Contents, directory: Path) -> None:
         (directory / f"{side}.spm").write_bytes(tokenizer.model)
         name = "vocab" if side == "source" else "target_vocab"
         if side == "source" or not tokenizers.shared:
-            ids = {without_space(piece): i for i, piece in enumerate(vocabulary(tokenizer))}
+            ids = {without_space(piece): i for i, piece in enumerate(tokenizer.all_pieces)}
             text = json.dumps(ids, ensure_ascii=False, indent=0)
             (directory / f"{name}.json").write_text(text + "\n", encoding="utf-8")
-    pieces = vocabulary(tokenizers.source)
+    pieces = tokenizers.source.all_pieces
     description = {
         "tokenizer_class": "MarianTokenizer",
         "source_lang": contents.languages[0] or None,

@@ -228,6 +228,22 @@ def check_packages(export_format: str) -> None:
         require(package, export_format)
 
 
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Silence the exporter's remarks about optional packages."""
+    logger = logging.getLogger("torch.onnx")
+    before = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logger.setLevel(before)
+
+
+@torch.no_grad()
+@_quiet()
 def write_graphs(contents: Contents, directory: Path, *, weights: bool = False) -> int:
     """Write ``encoder.onnx`` and ``step.onnx``.
 
@@ -239,11 +255,6 @@ def write_graphs(contents: Contents, directory: Path, *, weights: bool = False) 
     Returns:
         The number of memories of the first graph.
     """
-    with torch.no_grad(), _quiet():
-        return _write_graphs(contents, directory, weights=weights)
-
-
-def _write_graphs(contents: Contents, directory: Path, *, weights: bool) -> int:
     model = exportable(contents.model)
     num_ids = len(contents.tokenizers.source)
     sources = [example(SENTENCES[i], SOURCE[i], num_ids) for i in (0, 1)]
@@ -314,20 +325,6 @@ def _advanced(
 def _whole(tensors: Sequence[Tensor]) -> list[Tensor]:
     """Copies of the tensors: the exporter would write the strides of views, which ONNX cannot express."""
     return [tensor.clone(memory_format=torch.contiguous_format) for tensor in tensors]
-
-
-@contextlib.contextmanager
-def _quiet() -> Iterator[None]:
-    """Silence the exporter's remarks about optional packages."""
-    logger = logging.getLogger("torch.onnx")
-    before = logger.level
-    logger.setLevel(logging.ERROR)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        logger.setLevel(before)
 
 
 def open_graphs(directory: Path, num_memories: int) -> Graphs:

@@ -15,10 +15,16 @@ from translate.errors import UserError
 from translate.export.huggingface import without_space
 from translate.export.pretrained import Pretrained, vocabulary_file
 from translate.text.bounded import read_bounded
-from translate.text.own_tokenizers import CONTROL, UNKNOWN_PIECE, put_special_first
+from translate.text.own_tokenizers import (
+    CONTROL,
+    NORMAL,
+    UNKNOWN_PIECE,
+    UNUSED,
+    USER_DEFINED,
+    put_special_first,
+)
 from translate.text.tokenizer import BOS, MAX_MODEL_BYTES, SPACE, UNK, Tokenizer, TokenizerPair, parse_model
 
-NORMAL, USER_DEFINED, UNUSED = 1, 4, 5  # kinds of SentencePiece's pieces
 UNIGRAM = 1  # a kind of model
 MOST_MISSING = 0.1  # of a model's pieces
 MOST_PIECES = 10_000_000  # as the setting tokenizer.vocabulary_size has it

@@ -22,6 +22,7 @@ from translate.export.contents import Contents, Engine, Rendered
 from translate.export.onnx_search import Graphs
 from translate.serve.live_page import index_text, shared_files
 from translate.serve.word_confidence import stored
+from translate.text.own_tokenizers import USER_DEFINED
 from translate.text.tokenizer import BOS, EOS, MODEL_TYPES, Tokenizer, parse_model
 
 FORMAT = "page"
@@ -131,9 +132,6 @@ def _aligned(contents: Contents, graphs: Graphs, sentence: str, found: Rendered)
     recorded = torch.from_numpy(np.stack(rows))  # (T + 1, H, S)
     (alignment,) = align_recorded([EncodedPair.of(source, target)], contents.choice, [recorded])
     return found._replace(text=text, alignment=alignment)
-
-
-USER_DEFINED = 4  # a piece's kind
 
 
 def write_tokenizer(tokenizer: Tokenizer, directory: Path, name: str) -> None:

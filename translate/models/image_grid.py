@@ -7,6 +7,7 @@ Shapes: B batch, S source positions, D width or channels, P patch size, R rows a
 image. Places outside an image are zero, and are never counted.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import torch
@@ -108,16 +109,11 @@ def masked_maximum(grid: Tensor, inside: Tensor) -> Tensor:
     return torch.where(inside.any(3).any(2), found, 0.0)
 
 
-class Gate(nn.Module):
-    """``forward(grid, inside)`` gives the gated map."""
-
-    def forward(self, grid: Tensor, inside: Tensor) -> Tensor:
-        """(B, D, R, C) and (B, 1, R, C) bool, True = part of the picture."""
-        raise NotImplementedError
-
-
-class ChannelGate(Gate):
+class ChannelGate(nn.Module):
     """s = sigmoid(W2 relu(W1 z)), z the mean of each channel: squeeze and excitation, Hu et al. 2018, 3.
+
+    As of all gates, ``forward(grid, inside)`` takes a map (B, D, R, C), and (B, 1, R, C) bool, True = part of
+    the picture; it gives the gated map.
 
     Args:
         size: D.
@@ -144,7 +140,7 @@ class ChannelGate(Gate):
         return self.excite(F.relu(self.squeeze(summary)))
 
 
-class SpatialGate(Gate):
+class SpatialGate(nn.Module):
     """sigmoid(f([mean; maximum])) over the channels, f a 7 x 7 convolution: Woo et al. 2018, eq. 3.
 
     Args:
@@ -164,7 +160,7 @@ class SpatialGate(Gate):
         return grid * self.place_weights(grid, inside)
 
 
-class CombinedGate(Gate):
+class CombinedGate(nn.Module):
     """Channels first, then places: the convolutional block attention module, Woo et al. 2018, eq. 1.
 
     Args:
@@ -180,9 +176,13 @@ class CombinedGate(Gate):
         return self.spatial(self.channel(grid, inside), inside)
 
 
-GATES: dict[str, type[Gate]] = {"channel": ChannelGate, "spatial": SpatialGate, "combined": CombinedGate}
+GATES: dict[str, Callable[[int], nn.Module]] = {
+    "channel": ChannelGate,
+    "spatial": SpatialGate,
+    "combined": CombinedGate,
+}
 
 
-def create_gate(name: str, size: int) -> Gate | None:
+def create_gate(name: str, size: int) -> nn.Module | None:
     """The gate called ``name`` for D = ``size`` channels, or ``None`` for ``none``."""
     return None if name == "none" else GATES[name](size)

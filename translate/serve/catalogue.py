@@ -12,6 +12,7 @@ from translate.config.names import listed, shorten, shown_path
 from translate.errors import UserError
 from translate.serve.web.requests import RefusalError
 from translate.serve.word_confidence import Confidence, stored
+from translate.text.languages import base
 from translate.translation import TranslateOptions
 from translate.translator import Translator
 
@@ -97,13 +98,8 @@ class Catalogue:
         return fitting[0]
 
 
-def language_code(text: str) -> str:
-    """The code as the catalogue writes it: ``EN-US`` and ``en_US`` are ``en``."""
-    return text.strip().replace("_", "-").split("-")[0].lower()
-
-
 Code = Annotated[
-    str, Field(min_length=1, max_length=40, description="code of the language"), AfterValidator(language_code)
+    str, Field(min_length=1, max_length=40, description="code of the language"), AfterValidator(base)
 ]
 
 
@@ -185,5 +181,5 @@ def open_catalogue(
         together = batch_size or min(translator.search.batch_size, SERVED_TOGETHER)
         translator = replace(translator, search=replace(translator.search, batch_size=together))
         counted = None if others else stored(paths[0], translator.model)
-        served.append(Served(name, language_code(source), language_code(target), translator, counted))
+        served.append(Served(name, base(source), base(target), translator, counted))
     return Catalogue(served)

@@ -14,19 +14,12 @@ from translate.search.ctranslate2.ctranslate2_search import MAX_WORKERS
 from translate.serve.calls import LaneKey, QueuedSentence, ServedCall
 from translate.serve.lanes import Feed, Lane, Party, Turns, begin
 from translate.serve.monitoring import Metrics
+from translate.serve.web.requests import RefusalError, stopping
 from translate.translation import AT_LIMIT, UNMET
 
 Result = TypeVar("Result")
 
 MAX_LANES = 8  # that run side by side, since each has a batch in memory; others wait
-
-
-class BusyError(Exception):
-    """The queue is full."""
-
-
-class StoppedError(Exception):
-    """The server stops before the translation is done."""
 
 
 class Engine:
@@ -58,8 +51,7 @@ class Engine:
         """Queue the sentences of a call that are not blank.
 
         Raises:
-            BusyError: if the queue has no room for them.
-            StoppedError: if the server stops.
+            RefusalError: if the queue has no room for them, or the server stops.
         """
         jobs = call.jobs()
         cost = sum(job.cost for job in jobs)
@@ -80,7 +72,7 @@ class Engine:
             function: gives the result.
 
         Raises:
-            BusyError, StoppedError: as :meth:`submit`.
+            RefusalError: as :meth:`submit`.
         """
         with self._lock:
             self._admit(cost)
@@ -102,12 +94,12 @@ class Engine:
             self._metrics.cancelled.labels(call.model).inc(len(jobs))
 
     def stop(self) -> None:
-        """End all calls with :class:`StoppedError`; takes no more."""
+        """Refuse all calls; takes no more."""
         with self._lock:
             self._stopped = True
             calls = list(self._unfinished)
         for call in calls:
-            self._fail(call, StoppedError())
+            self._fail(call, stopping())
 
     def close(self) -> None:
         """Stop, and wait for the threads."""
@@ -121,9 +113,9 @@ class Engine:
 
     def _admit(self, cost: int) -> None:
         if self._stopped:
-            raise StoppedError
+            raise stopping()
         if self.pieces and self.pieces + cost > self.max_pieces:
-            raise BusyError
+            raise RefusalError.for_now(429, "the queue is full; try again in a few seconds", 5)
         self.pieces += cost
 
     def _lane(self, key: LaneKey, call: ServedCall) -> Lane:

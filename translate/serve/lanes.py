@@ -64,7 +64,9 @@ class Turns:
     def _take(self, party: Party) -> None:
         with self._changed:
             self._waiting.append(party)
-            self._changed.wait_for(lambda: not self._busy and self._first() is party)
+            self._changed.wait_for(
+                lambda: not self._busy and min(self._waiting, key=lambda other: other.spent) is party
+            )
             self._waiting.remove(party)
             self._busy = True
             self._now = max(self._now, party.spent)
@@ -75,9 +77,6 @@ class Turns:
             party.spent += (time.perf_counter() - self._began) / party.weight
             self._busy = False
             self._changed.notify_all()
-
-    def _first(self) -> Party:
-        return min(self._waiting, key=lambda party: party.spent)
 
 
 class Lane(Party):

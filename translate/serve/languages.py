@@ -1,10 +1,8 @@
 """The names of languages, and which of a few languages a text is written in."""
 
 from collections.abc import Iterable
-from functools import lru_cache
-from typing import Any
 
-from translate.errors import UserError, install
+from translate.text.languages import base, identifier_of
 
 MAX_CHARACTERS = 4096  # of a text that are read
 _NAMES = (
@@ -39,24 +37,10 @@ def identify(text: str, among: Iterable[str]) -> tuple[str, float]:
     """
     codes: dict[str, str] = {}  # of the identifier -> as given
     for code in among:
-        codes.setdefault(code.replace("_", "-").partition("-")[0].casefold(), code)
+        codes.setdefault(base(code), code)
     start = text[:MAX_CHARACTERS]
-    identifier = _identifier(tuple(sorted(codes)))
+    identifier = identifier_of(tuple(sorted(codes)), "language identification", "serve")
     if identifier is None or not any(map(str.isalpha, start)):
         return next(iter(codes.values())), 0.0
     language, probability = identifier.classify(start)
     return codes[language], min(1.0, float(probability))
-
-
-@lru_cache(maxsize=16)
-def _identifier(languages: tuple[str, ...]) -> Any:
-    """An identifier of these languages alone; ``None`` if it knows none of them."""
-    try:
-        from py3langid.langid import MODEL_FILE, LanguageIdentifier
-    except ImportError as error:
-        raise UserError(f"language identification needs py3langid; {install('serve')}") from error
-    identifier = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
-    known = [language for language in languages if language in identifier.labels]
-    if known:
-        identifier.set_languages(known)
-    return identifier if known else None

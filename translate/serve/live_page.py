@@ -49,8 +49,8 @@ def index_text(*, noscript: str, placeholder: str, policy: str = "", status: str
         policy: an element with a content security policy, where no server sends one.
         status: HTML, the message before the scripts run.
     """
-    fields = {"noscript": noscript, "placeholder": placeholder, "policy": policy, "status": status}
-    return fill(_text("index.html"), **fields)
+    page = _text("index.html")
+    return fill(page, noscript=noscript, placeholder=placeholder, policy=policy, status=status)
 
 
 def shared_files() -> dict[str, str]:

@@ -15,7 +15,7 @@ import torch
 from translate.errors import UserError
 from translate.serve.calls import ServedCall
 from translate.serve.catalogue import Catalogue, Served
-from translate.serve.engine import BusyError, Engine, StoppedError
+from translate.serve.engine import Engine
 from translate.serve.limits import ServiceLimits, needed_bytes
 from translate.serve.monitoring import Log, Metrics
 from translate.serve.store import Store
@@ -153,12 +153,8 @@ class Service:
 
 @contextmanager
 def refusing() -> Iterator[None]:
-    """Turn errors of the user and of the engine into a :class:`RefusalError`."""
+    """Turn errors of the user into a :class:`RefusalError`."""
     try:
         yield
     except UserError as error:
         raise RefusalError(400, str(error)) from error
-    except BusyError as error:
-        raise RefusalError.for_now(429, "the queue is full; try again in a few seconds", 5) from error
-    except StoppedError as error:
-        raise RefusalError.for_now(503, "the server stops; try again later", 2) from error

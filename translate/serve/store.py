@@ -6,6 +6,7 @@ import re
 import secrets
 import time
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,32 +19,30 @@ def new_name(suffix: str = "") -> str:
     return f"{secrets.token_hex(16)}.{kept[:8]}" if suffix else secrets.token_hex(16)
 
 
+@dataclass(frozen=True)
 class Store:
     """Files, each with fields for JSON and a content; the oldest make room for new ones.
 
-    Args:
+    Attributes:
         folder: where they lie.
         most: how many there may be.
         most_bytes: of all of them.
         most_seconds: for which a file is kept.
     """
 
-    def __init__(
-        self, folder: Path, most: int = 1_000, most_bytes: int = 64 << 20, most_seconds: float = 15 * 60
-    ) -> None:
-        self._folder, self._most, self._most_bytes, self._most_seconds = (
-            folder,
-            most,
-            most_bytes,
-            most_seconds,
-        )
-        folder.mkdir(parents=True, exist_ok=True)
+    folder: Path
+    most: int = 1_000
+    most_bytes: int = 64 << 20
+    most_seconds: float = 15 * 60
+
+    def __post_init__(self) -> None:
+        self.folder.mkdir(parents=True, exist_ok=True)
 
     def put(self, name: str, fields: dict[str, Any], content: bytes = b"") -> None:
         """Keep a file; another worker never sees a part of it."""
-        aside = self._folder / f"{secrets.token_hex(8)}.part"
+        aside = self.folder / f"{secrets.token_hex(8)}.part"
         aside.write_bytes(json.dumps(fields).encode() + b"\n" + content)
-        os.replace(aside, self._folder / name)
+        os.replace(aside, self.folder / name)
         self._tidy()
 
     def get(self, name: object) -> tuple[dict[str, Any], bytes] | None:
@@ -52,7 +51,7 @@ class Store:
             return None
         self._tidy()
         try:
-            fields, _, content = (self._folder / name).read_bytes().partition(b"\n")
+            fields, _, content = (self.folder / name).read_bytes().partition(b"\n")
         except FileNotFoundError:
             return None
         return json.loads(fields), content
@@ -63,13 +62,12 @@ class Store:
 
     def remove(self, name: str) -> None:
         """Forget a file, if it is still there."""
-        if _NAME.fullmatch(name):
-            (self._folder / name).unlink(missing_ok=True)
+        (self.folder / name).unlink(missing_ok=True)
 
     def _files(self) -> list[tuple[float, str, int]]:
         """When each file was written, its name, and its bytes; the oldest first."""
         found = []
-        for entry in os.scandir(self._folder):
+        for entry in os.scandir(self.folder):
             with suppress(FileNotFoundError):
                 found.append((entry.stat().st_mtime, entry.name, entry.stat().st_size))
         return sorted(file for file in found if _NAME.fullmatch(file[1]))
@@ -78,7 +76,7 @@ class Store:
         files = self._files()
         count, size = len(files), sum(size for _, _, size in files)
         for written, name, own in files:
-            is_old = written < time.time() - self._most_seconds
-            if is_old or count > self._most or size > self._most_bytes:
+            is_old = written < time.time() - self.most_seconds
+            if is_old or count > self.most or size > self.most_bytes:
                 self.remove(name)
                 count, size = count - 1, size - own

@@ -6,7 +6,7 @@ x3 after x1 and x2. No text can hold it, and every tokenizer has it.
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
+from itertools import accumulate, islice, repeat
 from typing import NamedTuple
 
 from translate.config.data import DataConfig
@@ -35,13 +35,8 @@ class ContextSize(NamedTuple):
         Args:
             lengths: pieces of each, the nearest one first.
         """
-        count = total = 0
-        for length in islice(lengths, self.sentences):
-            total += length + 1
-            if total > self.pieces:
-                break
-            count += 1
-        return count
+        totals = accumulate(length + 1 for length in islice(lengths, self.sentences))
+        return sum(total <= self.pieces for total in totals)
 
 
 ALONE = ContextSize()  # a sentence is read without those before it
@@ -96,14 +91,11 @@ def previous_sentences(
         documents: the sentences' documents, of which a new id begins another; ``None`` for a single one.
     """
     before: deque[str] = deque(maxlen=most)
-    ids = None if documents is None else iter(documents)
     last: object = None
-    for sentence in sentences:
-        if ids is not None:
-            document = next(ids)
-            if document != last:
-                before.clear()
-            last = document
+    for sentence, document in zip(sentences, repeat(None) if documents is None else documents):
+        if document != last:
+            before.clear()
+        last = document
         yield list(before)
         if sentence.strip():
             before.append(sentence)

@@ -1,6 +1,5 @@
-"""Text of strangers inside Markdown and HTML: names of languages, runs, corpora; sentences."""
+"""Text of strangers inside Markdown: names of languages, runs, corpora; sentences."""
 
-import html
 import re
 import unicodedata
 
@@ -31,11 +30,6 @@ def for_code(text: object, instead: str) -> str:
     """``text`` for code in Markdown if it means nothing there or in a shell, or else ``instead``."""
     plain = re.fullmatch(r"[\w./,@%][\w./,@%+=:-]*", str(text))
     return str(text) if plain and len(str(text)) <= LONGEST else instead
-
-
-def for_html(text: str) -> str:
-    """``text`` for the content or an attribute of HTML."""
-    return html.escape(text)
 
 
 def tame_markdown(text: str) -> str:

@@ -136,7 +136,7 @@ def pair_tags(tags: Iterable[tuple[str, str]]) -> dict[int, int]:
 
 def _find(text: str) -> list[_Found]:
     return [
-        _Found(match.start(), match.end(), _kind(match), match["placeholder"] is not None)
+        _Found(match.start(), match.end(), kind_and_name(match[0])[0], match["placeholder"] is not None)
         for match in find_markup(text)
     ]
 
@@ -216,24 +216,20 @@ def _is_word(character: str) -> bool:
     return character.isalnum() or character == "_"
 
 
-def _kind(match: re.Match[str]) -> str:
-    text = match.group()
-    if match["tag"] is None or text.startswith(("<!", "<?")) or text.endswith("/>"):
-        return "alone"
-    if text.startswith("</"):
-        return "end"
-    return "alone" if _name(text) in _VOID else "start"
-
-
-def _name(tag: str) -> str:
-    match = _NAME.match(tag)
-    assert match is not None
-    return match[1].casefold()
+def kind_and_name(markup: str) -> tuple[str, str]:
+    """The kind of a tag or a placeholder, as of an :class:`Item`, and the name of a start or end tag."""
+    match = _NAME.match(markup)
+    if match is None or markup.endswith("/>"):
+        return "alone", ""
+    name = match[1].casefold()
+    if markup.startswith("</"):
+        return "end", name
+    return ("alone" if name in _VOID else "start"), name
 
 
 def _matched(text: str, items: list[Item]) -> Marked:
     """The items with their partners; tags left over are alone."""
-    kinds = [(item.kind, "" if item.kind == "alone" else _name(item.text)) for item in items]
+    kinds = [kind_and_name(item.text) for item in items]
     partners = pair_tags(kinds)
     found = [
         replace(item, partner=partners[index]) if index in partners else replace(item, kind="alone")

@@ -10,7 +10,7 @@ from translate.text.bounded import read_bounded
 from translate.text.lines import user_path
 from translate.text.tokenizer import MAX_MODEL_BYTES, UNK, UNKNOWN, Tokenizer, TokenizerPair, parse_model
 
-UNKNOWN_PIECE, CONTROL = 2, 3  # kinds of pieces
+NORMAL, UNKNOWN_PIECE, CONTROL, USER_DEFINED, UNUSED = range(1, 6)  # kinds of pieces
 
 
 def read_own(config: TokenizerConfig, *, tokenised: bool, symbols: Sequence[str] = ()) -> TokenizerPair:

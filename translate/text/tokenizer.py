@@ -204,17 +204,10 @@ def _collapsed(text: str, offsets: list[tuple[int, int]]) -> tuple[str, list[tup
     return line, [(positions[begin], positions[end]) for begin, end in offsets]
 
 
-class TrainedTokenizer(NamedTuple):
-    """A tokenizer, and a message for the user if it differs from the configuration."""
-
-    tokenizer: Tokenizer
-    message: str | None
-
-
 def train_tokenizer(
     sentences: Iterable[str], config: TokenizerConfig, *, tokenised: bool = False, symbols: Sequence[str] = ()
-) -> TrainedTokenizer:
-    """Train SentencePiece on ``sentences``; a vocabulary too large for them shrinks, with a message.
+) -> Tokenizer:
+    """Train SentencePiece on ``sentences``; a vocabulary too large for them shrinks.
 
     Every one of the ``symbols`` is one piece.
     """
@@ -234,11 +227,7 @@ def train_tokenizer(
         if limit is None:
             raise UserError(f"tokenizer: SentencePiece says: {error}") from error
         model = _train(texts, config, int(limit.group(1)), symbols)
-    tokenizer, wanted = Tokenizer(model, tokenised=tokenised), config.vocabulary_size
-    if len(tokenizer) == wanted:
-        return TrainedTokenizer(tokenizer, None)
-    message = f"vocabulary: {len(tokenizer):,} pieces; so small a corpus has no {wanted:,}"
-    return TrainedTokenizer(tokenizer, message)
+    return Tokenizer(model, tokenised=tokenised)
 
 
 def _train(texts: list[str], config: TokenizerConfig, size: int, symbols: Sequence[str]) -> bytes:
@@ -321,5 +310,10 @@ class TokenizerPair:
             train_tokenizer(lines, config, tokenised=tokenised, symbols=() if number else symbols)
             for number, lines in enumerate(together)
         ]
-        messages = [found.message for found in trained if found.message]
-        return cls(trained[0].tokenizer, trained[-1].tokenizer), messages
+        wanted = config.vocabulary_size
+        messages = [
+            f"vocabulary: {len(found):,} pieces; so small a corpus has no {wanted:,}"
+            for found in trained
+            if len(found) != wanted
+        ]
+        return cls(trained[0], trained[-1]), messages

@@ -1,7 +1,6 @@
 """Splits a sentence into words with their character offsets."""
 
 import re
-import sys
 import unicodedata
 from collections.abc import Collection, Iterable
 from functools import cache
@@ -30,7 +29,8 @@ FIRST_MARK = "\u0300"  # combining marks and scripts without spaces start here
 @cache
 def _pattern() -> re.Pattern[str]:
     # Python's \w excludes combining marks, which would split "e" + U+0301 and most Indic words.
-    marks = _in_class(code for code in range(0x300, min(0x1F000, sys.maxunicode)) if _is_mark(chr(code)))
+    codes = (code for code in range(0x300, 0x1F000) if unicodedata.category(chr(code)) in ("Mn", "Mc"))
+    marks = _in_class(codes)
     letter = rf"(?:(?![{UNSPACED}])[\w{marks}\u200c\u200d])"
     character = rf"[{UNSPACED}](?:[{marks}]|\u200d)*"
     # Marks that modify an emoji (skin, style, a join to the next one) are not words.
@@ -67,10 +67,6 @@ def _in_class(codes: Iterable[int]) -> str:
         else:
             ranges.append([code, code])
     return "".join(f"{re.escape(chr(first))}-{re.escape(chr(last))}" for first, last in ranges)
-
-
-def _is_mark(character: str) -> bool:
-    return unicodedata.category(character) in ("Mn", "Mc")
 
 
 def split_words(text: str) -> list[Word]:

@@ -161,7 +161,7 @@ def test_another_reader_sees_the_same_captions() -> None:
     [
         ("a.pdf", b"x", "unknown kind of file"),
         ("a", b"x", "unknown kind of file"),
-        ("a\n\x1b[2J.exe", b"x", r"^a\?\?\[2J\.exe: unknown"),
+        ("a\n\x1b[2J.exe", b"x", r"^a\\n\\x1b\[2J\.exe: unknown"),
         ("a.txt", b"\xff", "not utf-8; convert"),
         ("a.txt", b"x" * (MAX_BYTES + 1), "bytes; expected at most"),
         ("a.md", b"[" * 2000, "line 1: a paragraph has more than 1,000"),

@@ -56,14 +56,9 @@ class TranslateRequest(Weighing):
         """Some options are for one text, and others for one sentence."""
         if self.alternatives_at is not None and len(self.text) != 1:
             raise ValueError("alternatives_at: expected one text, got several")
-        of_sentence: dict[str, Any] = {
-            "n_best": 1,
-            "prefix": None,
-            "constraints": [],
-            "alternatives_at": None,
-        }
-        for name, default in of_sentence.items() if self.split_sentences else ():
-            if getattr(self, name) != default:
+        of_sentence = ("n_best", "prefix", "constraints", "alternatives_at")
+        for name in of_sentence if self.split_sentences else ():
+            if getattr(self, name) != type(self).model_fields[name].default:
                 raise ValueError(f"{name}: it is for one sentence; leave out it or split_sentences")
         return self
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from translate.config.names import shown_path
 from translate.errors import UserError
 from translate.serve.documents.catalogues import read_po, read_xliff
 from translate.serve.documents.document import MAX_BYTES, MAX_SENTENCES, Document
@@ -26,7 +27,6 @@ FORMATS: dict[str, Callable[[bytes, str, str], Document]] = {
     ".xliff": read_xliff,
     ".xlf": read_xliff,
 }
-_LONGEST_NAME = 80  # characters that a message repeats
 
 
 def read(name: str, content: bytes, language: str = "") -> Document:
@@ -43,7 +43,7 @@ def read(name: str, content: bytes, language: str = "") -> Document:
         UserError: for another format, and for a file that is damaged, too large or nested too deeply.
     """
     suffix = "." + name.rpartition(".")[2].lower()
-    shown = "".join(character if character.isprintable() else "?" for character in name[-_LONGEST_NAME:])
+    shown = shown_path(name)
     if suffix not in FORMATS:
         raise UserError(f"{shown}: unknown kind of file; expected one of {', '.join(FORMATS)}")
     if len(content) > MAX_BYTES:

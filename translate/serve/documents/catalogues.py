@@ -4,13 +4,12 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from translate.errors import UserError, install
+from translate.errors import UserError, optional
 from translate.serve.documents.document import Document, TaggedText, Token, decode, document_of
 from translate.serve.documents.xml import Mixed, Rules, parse_xml, write_xml
-from translate.text.markup import find_markup
+from translate.text.markup import find_markup, kind_and_name
 
 _XLIFF = "urn:oasis:names:tc:xliff:document:"
-_NAME = re.compile(r"</?([A-Za-z_][\w:.-]*+)")
 
 
 def read_po(content: bytes, name: str, language: str = "") -> Document:
@@ -18,10 +17,7 @@ def read_po(content: bytes, name: str, language: str = "") -> Document:
 
     The second form of a plural is translated for every further one.
     """
-    try:
-        import polib
-    except ImportError as error:
-        raise UserError(f"{name}: needs polib; {install('serve')}") from error
+    polib = optional("polib", name, "serve")
     text, _ = decode(content, name)
     if not re.search(r"^msgid\b.*\n", text, re.MULTILINE):  # polib might take it for the name of a file
         raise UserError(f"{name}: no PO file: it has no line that begins with msgid")
@@ -52,7 +48,7 @@ class _Message(TaggedText):
         for line in source.splitlines(keepends=True):
             bare = line.rstrip("\r\n")
             matches = [match for match in find_markup(bare) if match["tag"]]
-            self.add_matches(bare, matches, [_kind_and_name(match[0]) for match in matches])
+            self.add_matches(bare, matches, [kind_and_name(match[0]) for match in matches])
             if bare != line:
                 self.add_tag("break", len(self.raw), line[len(bare) :])
 
@@ -65,13 +61,6 @@ class _Message(TaggedText):
             if (form == 0) == (self.number == 0):
                 self.entry.msgstr_plural[form] = text
         return text
-
-
-def _kind_and_name(tag: str) -> tuple[str, str]:
-    match = _NAME.match(tag)
-    if match is None or tag.endswith("/>"):
-        return "alone", ""
-    return "end" if tag.startswith("</") else "start", match[1]
 
 
 def read_xliff(content: bytes, name: str, language: str = "") -> Document:
@@ -97,7 +86,8 @@ class _Unit(Mixed):
         """Make a run the target, which holds copies of the elements of the source."""
         if self.target is None:
             self.target = self.element.makeelement(f"{self.full}target")
-            _after(self.element, self.full).addnext(self.target)
+            segmented = self.element.getparent().find(f"{self.full}seg-source")
+            (self.element if segmented is None else segmented).addnext(self.target)
             self.target.tail = self.element.tail
         super().write(run, self.target)
 
@@ -111,9 +101,3 @@ def _units(root: Any, full: str) -> Iterator[tuple[Any, Any]]:
             continue
         if target is None or not "".join(target.itertext()).strip():
             yield source, target
-
-
-def _after(source: Any, full: str) -> Any:
-    """The element behind which the target goes."""
-    segmented = source.getparent().find(f"{full}seg-source")
-    return source if segmented is None else segmented

@@ -3,9 +3,10 @@
 import re
 from collections.abc import Iterable, Sequence
 from functools import cache
+from itertools import accumulate
 from typing import Any
 
-from translate.errors import UserError, install
+from translate.errors import UserError, optional
 from translate.serve.documents.document import Document, Placed, Tag, TaggedText, Token, decode, spanned
 
 MAX_BYTES = 2 << 20  # of a document
@@ -45,12 +46,9 @@ def read_markdown(content: bytes, name: str, language: str = "") -> Document:
 
 @cache
 def _parser() -> Any:
-    try:
-        from markdown_it import MarkdownIt
-    except ImportError as error:
-        raise UserError(f"Markdown needs markdown-it-py; {install('serve')}") from error
+    library = optional("markdown_it", "Markdown", "serve")
     # Inline text is parsed block by block, once its length is known.
-    parser = MarkdownIt("commonmark", {"store_labels": True})
+    parser = library.MarkdownIt("commonmark", {"store_labels": True})
     return parser.enable(["table", "strikethrough"]).disable("inline")
 
 
@@ -63,9 +61,7 @@ def _inline(text: str, env: dict[str, Any]) -> list[Any]:
 
 def _places(text: str, offset: int, tokens: Iterable[Any]) -> Iterable[tuple[Any, list[tuple[int, int]]]]:
     """Each token of inline text, with the (start, end) of its lines."""
-    starts = [offset]
-    for line in text[offset:].split("\n"):
-        starts.append(starts[-1] + len(line) + 1)
+    starts = list(accumulate((len(line) + 1 for line in text[offset:].split("\n")), initial=offset))
     at = offset
     cell = False
     for token in tokens:

@@ -72,19 +72,14 @@ class _Cue(TaggedText):
         """The lines of a run."""
         words: list[tuple[str, int]] = [("", 0)]  # with their tags, and their widths
         for token in run:
-            pieces = [self.raw[token]] if isinstance(token, Tag) else token.split()
-            if isinstance(token, str) and token[:1].isspace() and words[-1][0]:
-                words.append(("", 0))
-            for place, piece in enumerate(pieces):
+            for place, piece in enumerate([token] if isinstance(token, Tag) else re.split(r"\s+", token)):
                 if place:
                     words.append(("", 0))
                 shown, width = words[-1]
-                if isinstance(token, str):
-                    width += len(piece)
-                    piece = self.escape(piece)
-                words[-1] = shown + piece, width
-            if isinstance(token, str) and token[-1:].isspace() and words[-1][0]:
-                words.append(("", 0))
+                if isinstance(piece, Tag):
+                    words[-1] = shown + self.raw[piece], width
+                else:
+                    words[-1] = shown + self.escape(piece), width + len(piece)
         return self.newline.join(_balanced([word for word in words if word[0]], self.num_lines))
 
 

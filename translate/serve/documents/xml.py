@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from translate.config.names import shorten
-from translate.errors import UserError, install
+from translate.errors import UserError, optional
 from translate.serve.documents.document import Tag, Token
 
 MAX_FILES = 4096  # in an archive
@@ -26,10 +26,7 @@ def parse_xml(content: bytes, name: str) -> Any:
     Raises:
         UserError: if it is no XML, declares a document type (and so entities), or is nested too deeply.
     """
-    try:
-        from lxml import etree
-    except ImportError as error:
-        raise UserError(f"{name}: needs lxml; {install('serve')}") from error
+    etree = optional("lxml.etree", name, "serve")
     # Nothing is loaded or expanded, and libxml2 refuses more than 256 elements within each other.
     safe = {"resolve_entities": False, "no_network": True, "load_dtd": False}
     parser = etree.iterparse(io.BytesIO(content), events=("start",), **safe)
@@ -150,12 +147,9 @@ class Mixed:
             into: the element that gets it; the one that was read by default.
         """
         element = self.element if into is None else into
-        content = [(child, child.tail) for child in self.held]
         for child in list(element):
             element.remove(child)
         element.text = None
-        for child, _ in content:
-            child.tail = None
         path = [element]
         for token in run:
             if isinstance(token, str):
@@ -172,10 +166,9 @@ class Mixed:
                 path[-1].append(new)
                 path.append(new)
             else:
-                held = self.held[token.number]
-                path[-1].append(deepcopy(held))
-        for child, tail in content:
-            child.tail = tail
+                new = deepcopy(self.held[token.number])
+                new.tail = None
+                path[-1].append(new)
 
 
 def _count(written: str | None) -> int:

@@ -1,6 +1,7 @@
 """The ASGI application: every path of every API, and their description at ``/spec`` and ``/docs``."""
 
 import asyncio
+import html
 import json
 import re
 from collections.abc import AsyncIterator, Iterator
@@ -23,7 +24,6 @@ from translate.serve.live_page import File, headers, live_files
 from translate.serve.service import Service
 from translate.serve.web.endpoint import Api, Asked, Endpoint, Operation, json_response
 from translate.serve.web.requests import RefusalError
-from translate.text.escape import for_html
 from translate.version import __version__
 
 
@@ -115,10 +115,10 @@ def _parts() -> Iterator[str]:
     yield "<meta name=viewport content='width=device-width'><link rel=stylesheet href=assets/page.css>"
     yield "<main><h1>APIs</h1><p>As OpenAPI: <a href=spec>/spec</a>. To translate: <a href='./'>/</a>.</p>"
     for api in APIS:
-        yield f"<section><h2>{for_html(api.name)}</h2>"
+        yield f"<section><h2>{html.escape(api.name)}</h2>"
         for operation in api.operations:
-            yield f"<h3><code>{operation.method} {for_html(operation.path)}</code></h3>"
-            yield f"<p>{for_html(operation.handler.__doc__ or '')}</p>"
+            yield f"<h3><code>{operation.method} {html.escape(operation.path)}</code></h3>"
+            yield f"<p>{html.escape(operation.handler.__doc__ or '')}</p>"
             if operation.body is not None:
                 yield from _table(operation.body.model_json_schema())
         yield "</section>"
@@ -131,7 +131,7 @@ def _table(schema: dict[str, Any]) -> Iterator[str]:
         default = "required" if name in schema.get("required", ()) else json.dumps(field.get("default"))
         told = " ".join(kind.get("description", "") for kind in (field, *field.get("anyOf", ()))).strip()
         told += f" ({default})" if default not in ("null", "[]") else ""
-        yield f"<li><code>{for_html(name)}</code> {for_html(told)}"
+        yield f"<li><code>{html.escape(name)}</code> {html.escape(told)}"
     yield "</ul>"
 
 

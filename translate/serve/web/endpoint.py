@@ -14,7 +14,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from translate.config.names import shorten
 from translate.serve.service import Service
-from translate.serve.web.requests import RefusalError, read_body, read_fields
+from translate.serve.web.requests import RefusalError, read_body, read_fields, stopping
 
 GONE = 499  # the status in logs and metrics of a request whose client has gone away
 
@@ -151,7 +151,7 @@ class Endpoint:
         except ClientDisconnect:
             raise
         except asyncio.CancelledError:  # the server ends, and --drain seconds have passed
-            refusal = RefusalError.for_now(503, "the server stops; try again later", 2)
+            refusal = stopping()
         except Exception as error:
             self.service.log.write(
                 "error", endpoint=self.name, error=shorten(f"{type(error).__name__}: {error}")

@@ -5,7 +5,7 @@ import json
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Annotated, Any, NamedTuple, TypeVar
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qs
 
 from pydantic import BaseModel, BeforeValidator, Field, ValidationError, model_validator
 from starlette.datastructures import UploadFile
@@ -44,6 +44,11 @@ class RefusalError(Exception):
     def for_now(cls, status: int, message: str, seconds: int) -> "RefusalError":
         """A refusal of a request that may come again."""
         return cls(status, message, {"Retry-After": str(seconds)})
+
+
+def stopping() -> RefusalError:
+    """The refusal of whatever is not answered when the server ends."""
+    return RefusalError.for_now(503, "the server stops; try again later", 2)
 
 
 class Upload(NamedTuple):
@@ -146,14 +151,11 @@ async def read_fields(request: Request, body: bytes) -> dict[str, Any]:
         fields = await _read_form(request, body)
     elif body.strip():
         raise RefusalError(415, "expected a body in application/json, a form or a multipart form")
-    in_query: dict[str, list[str]] = {}
     try:
         query = request.scope["query_string"].decode()
-        pairs = parse_qsl(query, True, max_num_fields=MAX_FIELDS, errors="strict")
+        in_query = parse_qs(query, True, max_num_fields=MAX_FIELDS, errors="strict")
     except ValueError as error:
         raise RefusalError(400, "the query is not UTF-8, or has too many fields") from error
-    for name, value in pairs:
-        in_query.setdefault(name, []).append(value)
     for name, values in in_query.items():
         given = as_list(fields.get(name, []))
         if more := [value for value in values if value not in given]:  # some clients send the same in both
