@@ -46,15 +46,14 @@ def packed(folder: Path) -> bytes:
 def test_a_file_has_it(tmp_path: Path) -> None:
     file = tmp_path / "runtime.tgz"
     file.write_bytes(packed(folder_of(tmp_path / "package")))
-    told: list[str] = []
-    assert read_runtime(file, told.append) == CONTENT
-    assert told == []
+    assert read_runtime(file) == CONTENT
 
 
-def test_without_one_it_is_fetched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_one_it_is_fetched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     content = packed(folder_of(tmp_path / "package"))
     asked: list[list[str]] = []
-    told: list[str] = []
 
     def pack(command: list[str], **_: Any) -> None:
         *words, folder = command
@@ -62,12 +61,13 @@ def test_without_one_it_is_fetched(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         (Path(folder) / f"{PACKAGE}-{VERSION}.tgz").write_bytes(content)
 
     monkeypatch.setattr(subprocess, "run", pack)
-    assert read_runtime(None, told.append) == CONTENT
+    assert read_runtime(None) == CONTENT
     assert asked == [[*GET.split(), "--silent", "--pack-destination"]]
-    assert told == [f"fetching {PACKAGE} {VERSION}, 33 MB, for the page; --runtime FILE uses a copy"]
+    told = f"fetching {PACKAGE} {VERSION}, 33 MB, for the page; --runtime FILE uses a copy\n"
+    assert capsys.readouterr().out == told
     content = packed(folder_of(tmp_path / "other", wasm=b"x"))
     with pytest.raises(UserError, match="another checksum: it is damaged, changed"):
-        read_runtime(None, told.append)
+        read_runtime(None)
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_without_a_network_it_says_what_to_do(
 
     monkeypatch.setattr(subprocess, "run", fail)
     with pytest.raises(UserError) as caught:
-        read_runtime(None, print)
+        read_runtime(None)
     message = str(caught.value)
     assert message.startswith(f"{PACKAGE} {VERSION} cannot be fetched (")
     assert reason in message
@@ -105,7 +105,7 @@ def test_another_package_is_refused(change: dict[str, Any], message: str, tmp_pa
     given = tmp_path / "runtime.tgz"
     given.write_bytes(packed(folder_of(tmp_path / "package", **change)))
     with pytest.raises(UserError) as caught:
-        read_runtime(given, print)
+        read_runtime(given)
     assert str(caught.value).startswith(f"--runtime {given}: ")
     assert message in str(caught.value)
 
@@ -127,5 +127,5 @@ def test_a_file_that_is_no_package_is_refused(content: bytes | None, message: st
     if content is not None:
         path.write_bytes(content)
     with pytest.raises(UserError) as caught:
-        read_runtime(path, print)
+        read_runtime(path)
     assert str(caught.value).startswith(f"--runtime {path}: {message}")

@@ -79,7 +79,7 @@ def pretrained(
 
 
 def imported(folder: Path, out: Path) -> Any:
-    import_run(str(folder), out, report=lambda line: None)
+    import_run(str(folder), out)
     return translate.load(out, device="cpu")
 
 
@@ -192,7 +192,7 @@ def test_an_imported_model_is_exported_again(marian: Path, tmp_path: Path) -> No
 
     sentences = tmp_path / "sentences"
     sentences.write_text("I love you .\nyou\n", encoding="utf-8")
-    options: dict[str, Any] = {"sentences": sentences, "report": lambda line: None}
+    options: dict[str, Any] = {"sentences": sentences}
     proof = export_run(tmp_path / "run", "huggingface", tmp_path / "hf", **options)
     assert proof.differing == 0
     again = imported(tmp_path / "hf", tmp_path / "again")
@@ -226,7 +226,7 @@ def refused(model: Path | str, out: Path) -> str:
     """The one sentence that refuses a model, which leaves nothing behind."""
     before = sorted(out.parent.iterdir())
     with pytest.raises(UserError) as told:
-        import_run(str(model), out, report=lambda line: None)
+        import_run(str(model), out)
     assert sorted(out.parent.iterdir()) == before
     assert "\n" not in str(told.value)
     return str(told.value)
@@ -380,7 +380,7 @@ def test_names_of_the_hub_are_found_in_its_cache(
     (repository / "snapshots" / commit / "README.md").write_text(card)
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(cache))
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
-    import_run("Some-One/opus-mt-en-fr", tmp_path / "run", report=lambda line: None)
+    import_run("Some-One/opus-mt-en-fr", tmp_path / "run")
     card = (tmp_path / "run" / "README.md").read_text(encoding="utf-8")
     assert "Translates en to fr." in card
     assert commit in card

@@ -39,7 +39,7 @@ def of_files(run: Path, source: Path) -> None:
 def test_the_card_of_an_export_holds_no_markup_of_the_run(stranger: Path, tmp_path: Path) -> None:
     change(stranger, "source_language: en", r'source_language: "<script>x</script> | `a` \n---\n# b"')
     (stranger / "README.md").write_text("---\na: b\n---\n# Run\n<img src=x>\n\n[a](javascript:b)\n\n| c |\n")
-    export_run(stranger, "bundle", tmp_path / "out", num_sentences=2, report=lambda line: None)
+    export_run(stranger, "bundle", tmp_path / "out", num_sentences=2)
     card = (tmp_path / "out" / "README.md").read_text()
     assert "<" not in card.replace("<script", "")
     assert "<script" not in card
@@ -64,13 +64,15 @@ def test_special_files_are_not_copied_into_an_export(stranger: Path, tmp_path: P
     assert not (tmp_path / "out").exists()
 
 
-def test_the_proof_reads_no_file_that_the_run_names(stranger: Path, tmp_path: Path) -> None:
+def test_the_proof_reads_no_file_that_the_run_names(
+    stranger: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     secret = tmp_path / "secret.en"
     secret.write_text("my secret is 12345 .\n" * 3)
     of_files(stranger, secret)
-    said: list[str] = []
-    export_run(stranger, "bundle", tmp_path / "out", num_sentences=3, report=said.append)
-    assert said == [
+    capsys.readouterr()
+    export_run(stranger, "bundle", tmp_path / "out", num_sentences=3)
+    assert capsys.readouterr().out.splitlines() == [
         "writing bundle",
         "the proof uses generated English sentences, since data that a run names are not read; for others "
         f"add --sentences {secret}",

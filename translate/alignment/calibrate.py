@@ -126,7 +126,8 @@ def calibrate(
     links = hard_links(model, pairs, words, space, batch_size=batch_size, device=device)
     scores = alignment_scores(links, words, golds)
     table = tuple(trial(*row) for row in zip(space.choices(), scores, strict=True))
-    best = min(table, key=lambda row: (row.error, *_preference(row)))
+    # Among equals: no shift, then more heads, then lower layers.
+    best = min(table, key=lambda row: (row.error, row.choice.shift, -len(row.choice.heads), row.choice.layer))
     aligned = align(model, pairs, best.choice, batch_size=batch_size, device=device)
     tried = tuple(trial(*row) for row in _thresholds(best.choice, aligned, golds, threshold))
     # min takes the first of equals, which is the largest weight unless a threshold is given.
@@ -136,11 +137,6 @@ def calibrate(
 
 def _num_links(golds: Sequence[Gold]) -> int:
     return sum(len(gold.sure) for gold in golds)
-
-
-def _preference(row: Trial) -> tuple[int, int, int]:
-    """Prefers, among equals, no shift, then more heads, then lower layers."""
-    return row.choice.shift, -len(row.choice.heads), row.choice.layer
 
 
 class SearchSpace(NamedTuple):

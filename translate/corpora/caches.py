@@ -48,17 +48,13 @@ def one_at_a_time(path: Path) -> Iterator[None]:
         return
     try:
         with suppress(OSError):
-            _wait_for(descriptor)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                print("waiting for another process, which encodes the same pairs", flush=True)
+                fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield
     finally:
         with suppress(OSError):
             lock.unlink()  # while it is held; those that wait for it find the file
         os.close(descriptor)
-
-
-def _wait_for(descriptor: int) -> None:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        print("waiting for another process, which encodes the same pairs", flush=True)
-        fcntl.flock(descriptor, fcntl.LOCK_EX)

@@ -5,7 +5,6 @@ import io
 import subprocess
 import tarfile
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
 
 from translate.config.names import shorten
@@ -23,25 +22,24 @@ SECONDS = 600.0  # for npm
 GET = f"npm pack {PACKAGE}@{VERSION}"
 
 
-def read_runtime(given: Path | None, report: Callable[[str], None]) -> dict[str, bytes]:
+def read_runtime(given: Path | None) -> dict[str, bytes]:
     """The contents of ``FILES``.
 
     Args:
         given: the package as npm packs it; it is fetched by npm if ``None``.
-        report: called with each line for the user.
 
     Raises:
         UserError: if there is no such package, it is damaged or of another version, or cannot be fetched.
     """
     if given is None:
-        report(f"fetching {PACKAGE} {VERSION}, 33 MB, for the page; --runtime FILE uses a copy")
-        return _checked(_of_package(io.BytesIO(_fetch()), GET), GET)
+        print(f"fetching {PACKAGE} {VERSION}, 33 MB, for the page; --runtime FILE uses a copy")
+        return _of_package(io.BytesIO(_fetch()), GET)
     where = f"--runtime {given}"
     try:
         content = read_bounded(given, limit=MAX_BYTES)
     except FileNotFoundError as error:
         raise UserError(f"{where}: there is no such file; make it with: {GET}") from error
-    return _checked(_of_package(io.BytesIO(content), where), where)
+    return _of_package(io.BytesIO(content), where)
 
 
 def _fetch() -> bytes:
@@ -60,7 +58,7 @@ def _fetch() -> bytes:
 
 
 def _of_package(content: io.BytesIO, where: str) -> dict[str, bytes]:
-    """The files of a package as npm packs it, by their names in it."""
+    """The files of a page in a package as npm packs it, if they are those of ``VERSION``."""
     wanted = {f"package/dist/{name}" for name in FILES}
     found = {}
     try:
@@ -74,11 +72,6 @@ def _of_package(content: io.BytesIO, where: str) -> dict[str, bytes]:
                     break
     except (tarfile.TarError, OSError, EOFError) as error:
         raise UserError(f"{where}: not a package of npm ({shorten(error)}); make one with: {GET}") from error
-    return found
-
-
-def _checked(found: dict[str, bytes], where: str) -> dict[str, bytes]:
-    """The files of a page, if they are those of ``VERSION``."""
     for name, checksum in FILES.items():
         if name not in found:
             raise UserError(f"{where}: dist/{name} is missing; expected {PACKAGE} {VERSION}: {GET}")
@@ -87,4 +80,4 @@ def _checked(found: dict[str, bytes], where: str) -> dict[str, bytes]:
                 f"{where}: dist/{name} has another checksum: it is damaged, changed or of another version; "
                 f"expected {PACKAGE} {VERSION}: {GET}"
             )
-    return {name: found[name] for name in FILES}
+    return found

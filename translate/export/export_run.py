@@ -1,7 +1,7 @@
 """Exports a trained run: reads it, writes it in a format, proves the export, and describes it in a card."""
 
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -38,7 +38,6 @@ def export_run(
     quantization: str | None = None,
     runtime: str | Path | None = None,
     plugins: Sequence[str] = (),
-    report: Callable[[str], None] = print,
 ) -> Proof:
     """Write a run in another format, and translate with both.
 
@@ -52,7 +51,6 @@ def export_run(
         quantization: for ctranslate2 only, see there.
         runtime: for page only, see there.
         plugins: modules that the run may import.
-        report: called with each line for the user.
 
     Raises:
         UserError: for a setting that the format cannot represent, a folder that exists, or a package that is
@@ -68,20 +66,20 @@ def export_run(
     translator.model.float()
     contents = Contents(**vars(translator), directory=RunDirectory(run))
     if export_format not in ("bundle", "huggingface") and contents.search.stop != "full":
-        report(f"note: {export_format} has no search.stop={contents.search.stop}: its beams end when full")
+        print(f"note: {export_format} has no search.stop={contents.search.stop}: its beams end when full")
         contents.search = replace(contents.search, stop="full")
     if export_format != "bundle":
-        _check_text_alone(export_format, contents, report)
+        _check_text_alone(export_format, contents)
         refuse_search(contents.search, f"--format {export_format}")
-    report(f"writing {export_format}" + (": about a minute" if export_format in ("onnx", "page") else ""))
+    print(f"writing {export_format}" + (": about a minute" if export_format in ("onnx", "page") else ""))
     with aside(out) as new:
         if export_format == "page":
-            engine = static_page.export(contents, new, None if runtime is None else Path(runtime), report)
+            engine = static_page.export(contents, new, None if runtime is None else Path(runtime))
         else:
             engine = _write(contents, export_format, new, quantization, plugins)
         if sources is None:
-            sources = _validation(read_settings(contents.directory, plugins).data, num_sentences, report)
-        report(f"translating {len(sources):,} sentences with the run and with the export")
+            sources = _validation(read_settings(contents.directory, plugins).data, num_sentences)
+        print(f"translating {len(sources):,} sentences with the run and with the export")
         proof = prove(sources, rendered(contents.translate(sources, alignments=True)), engine(sources))
         write_card(contents, export_format, new, out.name, proof)
     return proof
@@ -94,10 +92,10 @@ def _check_options(export_format: str, quantization: str | None, runtime: str | 
         raise UserError(f"--runtime is for --format page; {export_format} does not run in a browser")
 
 
-def _check_text_alone(export_format: str, translator: Translator, report: Callable[[str], None]) -> None:
+def _check_text_alone(export_format: str, translator: Translator) -> None:
     """Raise :class:`UserError` for a run that reads pictures; say so if it reads other sentences."""
     if translator.context.sentences:
-        report(WITHOUT_CONTEXT.format(export_format))
+        print(WITHOUT_CONTEXT.format(export_format))
     if translator.reads != "text":
         raise UserError(
             f"--format {export_format}: it reads text alone, and the run reads pictures; use bundle"
@@ -119,7 +117,7 @@ def _write(
     raise UserError(f"--format: expected one of {', '.join(FORMATS)}, got {export_format!r}")
 
 
-def _validation(data: DataConfig, count: int, report: Callable[[str], None]) -> list[str]:
+def _validation(data: DataConfig, count: int) -> list[str]:
     """Source lines of the run's own grammar, or generated ones: no file that a run names is read."""
     if data.read != "text":
         scenes = generate_scenes({"validation": count}, data.seed, captions=data.read == "picture")
@@ -134,7 +132,7 @@ def _validation(data: DataConfig, count: int, report: Callable[[str], None]) -> 
         return list((corpus.validation or corpus.train).source[:count])
     files = (data.validation.source, data.train.source)
     named = next((file for file in files if file is not None), "FILE")
-    report(
+    print(
         "the proof uses generated English sentences, since data that a run names are not read; for others "
         f"add --sentences {shlex.quote(shorten(named))}"
     )

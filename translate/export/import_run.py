@@ -1,7 +1,6 @@
 """Imports a pretrained model as a run, which every command takes."""
 
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -32,13 +31,12 @@ BIAS = "final_logits_bias"
 LANGUAGE = re.compile(r"[\w-]{1,35}")
 
 
-def import_run(name: str, out: str | Path, *, report: Callable[[str], None] = print) -> None:
+def import_run(name: str, out: str | Path) -> None:
     """Write a pretrained model as a run.
 
     Args:
         name: a folder in the layout of the Hugging Face hub or of Marian, or a name on the hub.
         out: folder to be created.
-        report: called with each line for the user.
 
     Raises:
         UserError: for a model that cannot be represented or read, a folder that exists, or a package that is
@@ -67,9 +65,9 @@ def import_run(name: str, out: str | Path, *, report: Callable[[str], None] = pr
         run.card.write_text(_card(pretrained, tokenizers, settings, model, out), encoding="utf-8")
     source = settings.data.source_language or "an unnamed language"
     target = settings.data.target_language or "another"
-    report(f"{shorten(name)}: {source} to {target}, {model.num_parameters():,} parameters")
-    report(f"run written to {out}; its alignments show all heads of the middle layer until they are chosen:")
-    report(f"  translate align calibrate {out} --source FILE --target FILE")
+    print(f"{shorten(name)}: {source} to {target}, {model.num_parameters():,} parameters")
+    print(f"run written to {out}; its alignments show all heads of the middle layer until they are chosen:")
+    print(f"  translate align calibrate {out} --source FILE --target FILE")
 
 
 def _config(

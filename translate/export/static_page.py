@@ -5,7 +5,7 @@ ONNX graphs run in ONNX Runtime's WebAssembly; the search and the tokenizer are 
 """
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -39,16 +39,13 @@ only from a host, such as <code>python3 -m http.server</code> in this folder."""
 NO_SCRIPT = "This page needs JavaScript: the translator runs in your browser."
 
 
-def export(
-    contents: Contents, directory: Path, runtime: Path | None, report: Callable[[str], None] = print
-) -> Engine:
+def export(contents: Contents, directory: Path, runtime: Path | None) -> Engine:
     """Write ``index.html``, ``assets/``, ``model/`` and ``runtime/``.
 
     Args:
         contents: of any backend.
         directory: to be created.
         runtime: where ONNX Runtime for browsers lies; see :func:`read_runtime`.
-        report: called with each line for the user.
 
     Returns:
         The engine, which translates and aligns with the written graphs.
@@ -63,7 +60,7 @@ def export(
     names = ["shared", "shared"] if contents.tokenizers.shared else ["source", "target"]
     for name, tokenizer in zip(names, (contents.tokenizers.source, contents.tokenizers.target), strict=True):
         write_tokenizer(tokenizer, model, name)
-    files = read_runtime(runtime, report)
+    files = read_runtime(runtime)
     num_memories = onnx.write_graphs(contents, model, weights=True)
     text = json.dumps(_description(contents, names, num_memories), indent=2)
     (model / onnx.DESCRIPTION).write_text(text + "\n", encoding="utf-8")

@@ -44,7 +44,7 @@ def model_1(
         jumps: not used.
         lengths: (2, N) the numbers of source and target words of each pair, at most I and J.
     """
-    words = _places(null) < lengths[1, :, None]
+    words = np.arange(null.shape[1]) < lengths[1, :, None]
     joint = emission * ((1 - p0) / lengths[0, :, None, None])
     alone = np.where(words, p0 * null, 1.0)
     totals = joint.sum(2) + alone
@@ -64,7 +64,7 @@ def forward_backward(
         jumps: (2 * MAX_JUMP + 1,) the counts c.
     """
     num_pairs, num_target, num_source = emission.shape
-    num_words, words = lengths[0, :, None], _places(null) < lengths[1, :, None]
+    num_words, words = lengths[0, :, None], np.arange(num_target) < lengths[1, :, None]
     distance = np.arange(num_source)[None, :] - np.arange(-1, num_source)[:, None]
     steps = np.clip(distance, -MAX_JUMP, MAX_JUMP) + MAX_JUMP  # (I + 1, I), the first row from the start
     counts = jumps[steps]
@@ -102,7 +102,3 @@ def forward_backward(
         expected[1:] += (left * share[:, None]).reshape(-1, num_source).T @ moved * to
     totals = np.bincount(steps.ravel(), expected.ravel(), 2 * MAX_JUMP + 1)
     return Posteriors(linked, unlinked.sum(2) * words, totals)
-
-
-def _places(null: np.ndarray) -> np.ndarray:
-    return np.arange(null.shape[1])

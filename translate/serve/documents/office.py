@@ -88,7 +88,13 @@ class _Paragraph:
         for key, children in groupby(kept, _key_of_run):
             if key is None:
                 for child in children:
-                    self._read_other(child)
+                    number = len(self.held)
+                    if child.tag in _WRAPPERS:
+                        self._add("start", child)
+                        self._read(child)
+                        self.tokens.append(Tag("end", number))
+                    else:
+                        self._add("alone" if _local(child) in _MARKS else "break", child)
                 continue
             runs, number = list(children), len(self.held)
             if key != _key(self.plain):
@@ -97,15 +103,6 @@ class _Paragraph:
                 self._read_run(run)
             if key != _key(self.plain):
                 self.tokens.append(Tag("end", number))
-
-    def _read_other(self, child: Any) -> None:
-        if child.tag in _WRAPPERS:
-            number = len(self.held)
-            self._add("start", child)
-            self._read(child)
-            self.tokens.append(Tag("end", number))
-        else:
-            self._add("alone" if _local(child) in _MARKS else "break", child)
 
     def _read_run(self, run: Any) -> None:
         own = run.find(f"{_W}rPr")
