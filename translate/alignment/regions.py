@@ -1,6 +1,8 @@
 """Alignments with a picture: the region that each target word looked at, and how well it fits the gold.
 
 The first source words of such an alignment are the patches of the picture, row by row.
+
+Shapes: T target words, R rows and C columns of patches.
 """
 
 from collections.abc import Sequence
@@ -37,17 +39,24 @@ def num_patches(alignment: Alignment | EncodedPair) -> int:
     return 0 if alignment.picture is None else len(alignment.picture)
 
 
+def regions(alignment: Alignment) -> np.ndarray:
+    """Weights of the patches, (T, R, C) float32; each word's sum to 1, or are zero."""
+    picture = alignment.picture
+    if picture is None:
+        raise ValueError("the alignment has no picture")
+    weights = alignment.weights[:, : len(picture)]
+    return _shares(weights).reshape(len(weights), picture.rows, picture.columns)
+
+
 def words_alone(alignment: Alignment) -> Alignment:
     """The alignment of the sentence beside the picture, with rows that sum to 1, or are zero."""
     count = num_patches(alignment)
     if not count:
         return alignment
-    weights = alignment.weights[:, count:]
-    total = weights.sum(1, keepdims=True)
     return replace(
         alignment,
         source_words=alignment.source_words[count:],
-        weights=np.divide(weights, total, out=np.zeros_like(weights), where=total > 0),
+        weights=_shares(alignment.weights[:, count:]),
         source_offsets=alignment.source_offsets[count:],
         picture=None,
     )
@@ -110,3 +119,8 @@ def _between_words(gold: Gold, count: int) -> Gold:
         frozenset((source - count, target) for source, target in links if source >= count) for links in gold
     )
     return Gold(sure, possible)
+
+
+def _shares(weights: np.ndarray) -> np.ndarray:
+    total = weights.sum(1, keepdims=True)
+    return np.divide(weights, total, out=np.zeros_like(weights), where=total > 0)

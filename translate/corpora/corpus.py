@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
@@ -281,12 +282,19 @@ def write_corpus(corpus: Corpus, directory: str | Path) -> list[Path]:
     for path in texts:
         if path.exists():
             raise UserError(f"{shown_path(path)}: exists already; choose another folder")
-    with explain_write_errors(directory):
-        directory.mkdir(parents=True, exist_ok=True)
-        with scratch(directory) as folder:
-            for path, lines in texts.items():
-                with (folder / path.name).open("w", encoding="utf-8", newline="\n") as file:
-                    file.writelines(line + "\n" for line in lines)
-            for path in texts:
-                (folder / path.name).rename(path)
+    existed = directory.exists()
+    try:
+        with explain_write_errors(directory):
+            directory.mkdir(parents=True, exist_ok=True)
+            with scratch(directory) as folder:
+                for path, lines in texts.items():
+                    with (folder / path.name).open("w", encoding="utf-8", newline="\n") as file:
+                        file.writelines(line + "\n" for line in lines)
+                for path in texts:
+                    (folder / path.name).rename(path)
+    except UserError:
+        if not existed:
+            with suppress(OSError):  # a parent is missing
+                directory.rmdir()
+        raise
     return list(texts)

@@ -121,7 +121,7 @@ def read_settings(directory: RunDirectory, plugins: Sequence[str] = ()) -> Setti
 
 
 def stored_config(directory: RunDirectory, plugins: Sequence[str] = ()) -> dict[str, Any]:
-    """The configuration of a run of this version as it is stored, its values unchecked.
+    """The configuration of a run of this version, 0.2.x, as it is stored, its values unchecked.
 
     A run may come from a stranger: the file is read in bounds, nothing in it is interpolated, and it may name
     only the modules of ``plugins``.
@@ -130,11 +130,12 @@ def stored_config(directory: RunDirectory, plugins: Sequence[str] = ()) -> dict[
     config = read_yaml(directory.config, root=directory.path)
     if not isinstance(config, dict):
         raise UserError(f"{directory.config}: expected the sections of a run, got {shorten(config)}")
-    if (written := config.pop("version", None)) != __version__:
+    written, series = config.pop("version", None), __version__.split(".")[:2]
+    if str(written).split(".")[:2] != series:
         wrote = f"version {shorten(written)}" if written else f"an unknown version (its {CONFIG} names none)"
         raise UserError(
             f"{directory.path}: {wrote} of seq2seq-translate wrote this run, and this is version "
-            f"{__version__}, which reads only its own runs; train it again, or use that version"
+            f"{__version__}, which reads runs of {'.'.join(series)} alone; train again, or use that version"
         )
     for path, text in leaves(config):
         if isinstance(text, str) and "${" in text:
