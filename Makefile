@@ -4,6 +4,7 @@ VENV := .venv
 EXTRAS ?=       # of `make install`, such as serve,export,prepare
 TEST_JOBS ?= 2  # processes, of one thread each
 BIN := $(VENV)/bin
+comma := ,
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(TEST_JOBS) --dist worksteal -rs
 # Errors are printed, warnings are not. The constraints pin what was tested, and torch's CPU build where the
 # package index has one.
@@ -31,6 +32,8 @@ $(BIN)/translate: pyproject.toml .ci/constraints.txt
 	@touch $@
 
 install: $(BIN)/translate
+	@for extra in $(subst $(comma), ,$(EXTRAS)); do case $$extra in serve|export|prepare|spark|dev|docs) ;; \
+		*) echo "no extra $$extra; EXTRAS= takes serve, export, prepare, spark, with commas between them"; exit 2;; esac; done
 	@test -z "$(strip $(EXTRAS))" || $(PIP) -e '.[$(strip $(EXTRAS))]'
 
 $(VENV)/.dev: pyproject.toml .ci/constraints.txt | $(BIN)/translate

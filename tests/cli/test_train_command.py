@@ -127,6 +127,11 @@ def test_long_suffixes_stay_short_and_apart():
         ),
         (["--experimental-rerun", "x.pkl"], "--experimental-rerun: no such option of translate train"),
         (["--config-dir", "nowhere"], "nowhere: no such folder of configuration files"),
+        (
+            ["experiment=fine_tune"],
+            "training.start_from=RUN: name the run to start from, such as tr",
+        ),
+        (["data=files", "data.train.source=~/none.en"], f"data.train.source: {Path.home()}/none.en: no such"),
     ],
 )
 def test_a_mistake_is_one_line_and_exit_2(trained, capsys, arguments, message):

@@ -18,8 +18,8 @@ from translate.cli.main import run
         ("score runs/mine", "no such command 'score'; did you mean evaluate? (see translate --help)"),
         (
             "evaluate runs/mine a.en",
-            "got unexpected extra argument(s) (a.en); files are given by name, as --source FILE "
-            "(see translate evaluate --help)",
+            "got unexpected extra argument(s) (a.en); files are given by name, as --source FILE, and several "
+            "runs to translate compare (see translate evaluate --help)",
         ),
         ("text", "missing argument RUN: run directory (see translate text --help)"),
         ("text a --beam-size 2.5", "--beam-size: expected an integer, got 2.5 (see translate text --help)"),

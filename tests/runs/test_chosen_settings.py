@@ -9,6 +9,7 @@ from translate.config.composer import Composer, compose
 from translate.config.settings import check_config
 from translate.corpora.corpus import Corpus
 from translate.corpora.split import Split
+from translate.errors import UserError
 from translate.runs.life import train
 from translate.runs.load import read_settings
 from translate.runs.recipes import (
@@ -106,6 +107,11 @@ def test_a_run_chooses_says_so_and_goes_on_with_its_choices(tmp_path: Path, caps
 
 
 @pytest.mark.slow
+def test_a_run_without_an_end_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"needs an end: give training\.max_time, max_steps or max_epochs"):
+        command(tmp_path / "run", "training.max_time=null", "training.max_steps=null")
+
+
 def test_time_is_the_length_of_a_run(tmp_path: Path, capsys):
     run = tmp_path / "run"
     assert command(run, "training.max_time=2", "model=rnn_bahdanau") == 0

@@ -91,6 +91,18 @@ def test_the_start_is_validated_and_the_result_is_between_it_and_the_best(
         torch.testing.assert_close(mean[name], 0.75 * start[name] + 0.25 * best[name], rtol=1e-6, atol=1e-7)
 
 
+def test_pairs_in_other_languages_than_the_start_are_told(
+    tmp_path: Path, tiny_runs: dict[str, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = tiny_runs["rnn_luong"]
+    assert tune(tmp_path / "same", other, "training.max_steps=1") == 0
+    assert "warning: " not in capsys.readouterr().out
+    swapped = ("data.source_language=fr", "data.target_language=en")
+    assert tune(tmp_path / "swapped", other, "training.max_steps=1", *swapped) == 0
+    told = f"warning: {other} translates en to fr, and these pairs are fr to en: little of it helps\n"
+    assert told in capsys.readouterr().out
+
+
 def test_no_tag_is_added_to_the_vocabulary_of_another_run(tmp_path: Path) -> None:
     own = train_tokenizer(["a e i o u the i le"] * 20, TokenizerConfig(vocabulary_size=20))
     TokenizerPair(own, own).save(tmp_path / "tokenizer")

@@ -8,6 +8,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from translate.config.data import members_of
 from translate.config.settings import Settings
+from translate.corpora.corpus import Corpus
 from translate.errors import UserError
 from translate.models import Seq2Seq
 from translate.runs.load import load_into, stored_config
@@ -16,6 +17,7 @@ from translate.runs.run_directory import RunDirectory, check_is_run
 from translate.text.tokenizer import TokenizerPair
 
 START = "training.start_from="
+PLACEHOLDER = "RUN"  # in conf/experiment/fine_tune.yaml
 TAKEN = ("tokenizer", "model")  # sections
 # Settings that no weight depends on
 MAY_DIFFER = ("dropout", "feedforward_dropout", "teacher_forcing", "kernel")
@@ -38,6 +40,8 @@ def with_model_of_start(config: DictConfig, given: Iterable[str]) -> DictConfig:
     own = RunDirectory(Path(config.run.directory))
     resumed = config.training.resume and own.has_checkpoint()
     run = own.path if resumed else Path(config.training.start_from)
+    if not resumed and str(run) == PLACEHOLDER:
+        raise UserError(f"{START}{run}: name the run to start from, such as {START}runs/mine")
     if not resumed:
         check_is_run(run, START)
     stored = OmegaConf.create(stored_config(RunDirectory(run), config.run.plugins))
@@ -98,3 +102,17 @@ def take_weights(model: Seq2Seq, run: str) -> str:
     folder = RunDirectory(Path(run)).best()
     load_into(model, folder)
     return f"started from {folder}: its tokenizer, its model and all {model.num_parameters():,} parameters"
+
+
+def tell_other_languages(settings: Settings, corpus: Corpus) -> None:
+    """Print a warning if the run ``training.start_from`` translates other languages than the corpus has."""
+    run = RunDirectory(Path(str(settings.training.start_from)))
+    data = stored_config(run, settings.run.plugins)["data"]
+    theirs = data["source_language"], data["target_language"]
+    ours = corpus.source_language, corpus.target_language
+    if all((*theirs, *ours)) and theirs != ours:
+        print(
+            f"warning: {run.path} translates {theirs[0]} to {theirs[1]}, and these pairs are {ours[0]} to "
+            f"{ours[1]}: little of it helps",
+            flush=True,
+        )

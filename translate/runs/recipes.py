@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from omegaconf import DictConfig, OmegaConf
 
 from translate.config.files import choice_of
+from translate.errors import UserError
 from translate.runs.run_directory import RunDirectory
 
 if TYPE_CHECKING:  # the command line asks what is free without waiting for torch
@@ -212,7 +213,9 @@ def seconds_of(steps: int | None, epochs: int | None, seconds: float | None, *, 
     on_gpu = torch.cuda.is_available()
     speed = GPU if on_gpu else torch.get_num_threads() / CORES
     found = [seconds and seconds * speed, steps and steps * STEP, epochs and epochs * tokens / SPEED]
-    return min(length for length in found if length is not None)
+    if not (lengths := [length for length in found if length is not None]):
+        raise UserError("a training needs an end: give training.max_time, max_steps or max_epochs")
+    return min(lengths)
 
 
 def described(task: Task, limits: Mapping[str, Any], chosen: Mapping[str, Any]) -> list[str]:

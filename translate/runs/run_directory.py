@@ -84,7 +84,8 @@ class RunDirectory:
         if not overwrite and self._has_results():
             raise UserError(
                 f"{self.path}: there is a run of this name already; choose another run.name, continue it "
-                f"with translate resume {self.path}, or replace it with run.overwrite=true"
+                f"with translate resume {self.path} (a sweep: with training.resume=true), or replace it with "
+                "run.overwrite=true"
             )
         foreign = sorted(path.name for path in found if path not in self._own())
         if foreign:

@@ -21,7 +21,7 @@ from translate.corpora.images.line import sentences_of
 from translate.errors import UserError
 from translate.runs.assembly import Assembly, Job, assemble
 from translate.runs.checkpoint import STATE, load_state, recover
-from translate.runs.fine_tuning import take_tokenizers, take_weights
+from translate.runs.fine_tuning import take_tokenizers, take_weights, tell_other_languages
 from translate.runs.hooks import PATIENCE
 from translate.runs.load import build_model, read_settings, stored_config, vocabulary_sizes
 from translate.runs.run_directory import RunDirectory, check_unused
@@ -51,6 +51,8 @@ def start(job: Job, corpus: Corpus, config: DictConfig) -> Assembly:
         tokenizers = take_tokenizers(settings)
     if world.is_main:
         tell_unknown(tokenizers, settings, corpus)
+        if other_run is not None:
+            tell_other_languages(settings, corpus)
     model = build_model(settings.model, vocabulary_sizes(tokenizers), settings.run.plugins).to(job.device)
     if other_run is not None:
         print(take_weights(model, other_run), flush=True)
