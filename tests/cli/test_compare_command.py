@@ -134,6 +134,18 @@ def test_bleu_by_length_is_drawn(files: Files, translate_command: Command, tmp_p
     assert labels | {"good", "bad", "BLEU", "words of the source"} <= texts
 
 
+def test_sentences_of_one_length_are_scored_without_a_picture(
+    translate_command: Command, tmp_path: Path
+) -> None:
+    text = tmp_path / "same.en"
+    text.write_text("a b c d e\n" * 4)
+    files = ("--source", text, "--reference", text, *QUICK, "--figure", tmp_path / "a.png")
+    result = translate_command("compare", f"same={text}", *files)
+    assert (result.code, (tmp_path / "a.png").exists()) == (2, False)
+    assert "100.00" in result.out
+    assert result.err.startswith("error: --figure: all source sentences are about as long")
+
+
 @pytest.mark.parametrize(
     ("systems", "options", "message"),
     [

@@ -128,9 +128,13 @@ def test_wrong_input(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(UserError, match="cannot be written"):
         draw([ALIGNMENT], tmp_path / "file" / "a.png")
+    with pytest.raises(ValueError, match="2 titles for 1"):
+        draw([ALIGNMENT], tmp_path / "a.png", titles=["a", "b"])
     outside = parse_gold("0-0 3p1", where="x")
     with pytest.raises(ValueError, match="3-1 lies outside"):
         draw([ALIGNMENT], tmp_path / "a.png", gold=[outside])
+    with pytest.raises(ValueError, match="no alignment"):
+        draw([], tmp_path / "a.png")
 
 
 @pytest.mark.parametrize("extension", ["png", "pdf", "svg"])

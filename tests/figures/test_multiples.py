@@ -8,6 +8,7 @@ from matplotlib.image import imread
 from translate.alignment.alignment import AlignmentChoice
 from translate.alignment.methods import align, attention_heads
 from translate.alignment.pairs import EncodedPair
+from translate.errors import UserError
 from translate.figures.heatmap import draw_heads
 from translate.figures.matrix import Style
 
@@ -55,3 +56,10 @@ def test_layers_heads_words_and_frames(tmp_path):
         draw_heads(WEIGHTS, SOURCE, TARGET, tmp_path / "b.svg", chosen=(2, [0, 6]), title="mine").read_text()
         == svg
     )
+
+
+def test_wrong_input(tmp_path):
+    with pytest.raises(ValueError, match="expected"):
+        draw_heads(WEIGHTS, TARGET, SOURCE, tmp_path / "a.png")
+    with pytest.raises(UserError, match="nothing to draw"):
+        draw_heads(np.zeros((2, 2, 0, 3)), SOURCE, [], tmp_path / "a.png")

@@ -116,6 +116,7 @@ def test_an_alignment_becomes_a_page(tmp_path):
         ({"views": {"a": WEIGHTS * np.nan}}, "between 0 and 1"),
         ({"views": {}}, "at least one view|with one view"),
         ({"gold": Gold(frozenset({(3, 0)}), frozenset({(3, 0)}))}, "gold link lies outside"),
+        ({"doubtful": {2: "why"}}, "doubtful word lies outside"),
     ],
 )
 def test_wrong_content(changes, message):
@@ -124,6 +125,11 @@ def test_wrong_content(changes, message):
 
 
 def test_wrong_pages():
+    one = Alternative(TARGET, {"a": WEIGHTS})
+    with pytest.raises(ValueError, match="alternative 1 has the views"):
+        Page(SOURCE, [one, Alternative(TARGET, {"b": WEIGHTS})])
+    with pytest.raises(ValueError, match="chosen is"):
+        Page(SOURCE, [Alternative(TARGET, {"a": STACK})], chosen=(5, (0,)))
     with pytest.raises(UserError, match="0 source and 2 target words"):
         Page([], [Alternative(TARGET, {"a": np.zeros((2, 0))})])
     with pytest.raises(ValueError, match="at least one alternative"):

@@ -31,3 +31,11 @@ def test_the_oldest_make_room(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["", "..", "../x", "a", "A" * 32, f"{'a' * 32}.exe/..", None, 7, ["a"]])
 def test_a_name_is_no_path(tmp_path: Path, name: object) -> None:
     assert Store(tmp_path).get(name) is None
+
+
+def test_no_file_outside_is_removed(tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.touch()
+    for name in ("../outside", str(outside), ""):
+        Store(tmp_path / "store").remove(name)
+    assert outside.exists()

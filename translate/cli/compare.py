@@ -88,13 +88,13 @@ def compare(
         raise UserError(f"compare: {files.number} test sets; expected one")
     (test,) = files.read()
     record = _record(given, test, comparing, machine)
+    print(json.dumps(record) if as_json else "\n".join(_lines(record)))
     if comparing.figure:
         from translate.figures.plots import draw_lengths
 
         if not record["lengths"]:
             raise UserError("--figure: all source sentences are about as long; there is nothing to draw")
         draw_lengths(record["lengths"], comparing.figure)
-    print(json.dumps(record) if as_json else "\n".join(_lines(record)))
 
 
 def _record(

@@ -235,10 +235,8 @@ def _parse(arguments: Sequence[str]) -> Namespace:
         raise UserError(f"{' and '.join(given)} exclude each other")
     if options.resolve and not options.cfg:
         raise UserError("--resolve goes with --cfg only")
-    home = Path.home().as_posix()
-    options.overrides = [
-        re.sub("=~(?=/)", f"={home}", text) for text in options.overrides
-    ]  # no shell does it
+    home = f"={Path.home()}"  # which a shell writes for ~ at the start of a word alone
+    options.overrides = [re.sub("=~(?=/)", lambda _: home, text) for text in options.overrides]
     return options
 
 

@@ -114,7 +114,9 @@ def usage_message(error: Any) -> str:
     elif hasattr(cause, "errors") and (expected := _expected_number(cause.errors()[0], error.param)):
         message = f"{error.param.opts[0]}: expected {expected}, got {shorten(cause.errors()[0]['input'])}"
     elif "unexpected extra argument" in message and context and "--source" in _options(context.command):
-        message += "; files are given by name, as --source FILE, and several runs to translate compare"
+        message += "; files are given by name, as --source FILE"
+        if "--reference" in _options(context.command):
+            message += ", and several runs to translate compare"
     elif "' is not one of '" in message:
         given, *choices = re.findall(r"'([^']*)'", message.partition(": ")[2])
         message = message.rstrip(".") + did_you_mean(nearest(given, choices))

@@ -51,10 +51,11 @@ def draw(
     Raises:
         UserError: for another extension, an unknown colour map or font, an alignment without words, or a path
             that cannot be written.
-        ValueError: for a gold link outside the words.
+        ValueError: if there are no alignments, if titles or gold have another number, or for a gold link
+            outside the words.
     """
     path, colours = check_extension(path), find_colour_map(style.colours)
-    _check(alignments, path, gold or [None] * len(alignments))
+    _check(alignments, path, titles=titles, gold=gold, breaks=breaks)
     titles = [label(title, _LONGEST_TITLE) for title in titles or [""] * len(alignments)]
     words = [label(word) for one in alignments for word in (*one.source_words, *one.target_words)]
     with drawing([*words, *titles, *(one.method for one in alignments)], style):
@@ -81,8 +82,13 @@ def draw(
     return path
 
 
-def _check(alignments: Sequence[WordMatrix], path: Path, gold: Sequence[Gold | None]) -> None:
-    for alignment, links in zip(alignments, gold, strict=True):
+def _check(alignments: Sequence[WordMatrix], path: Path, **given_lists: Sequence[Any] | None) -> None:
+    if not alignments:
+        raise ValueError("no alignment to draw")
+    for name, given in given_lists.items():
+        if given is not None and len(given) != len(alignments):
+            raise ValueError(f"{len(given)} {name} for {len(alignments)} alignments")
+    for alignment, links in zip(alignments, given_lists["gold"] or [None] * len(alignments), strict=True):
         T, S = alignment.weights.shape
         if not T * S:
             raise UserError(f"{path}: nothing to draw: {S} source and {T} target words")
@@ -116,8 +122,14 @@ def draw_heads(
     Raises:
         UserError: for another extension, an unknown colour map or font, no words, or a path that cannot be
             written.
+        ValueError: if the weights do not have a row for each target word and a column for each source word.
     """
     path, colours = check_extension(path), find_colour_map(style.colours)
+    expected = (len(target_words), len(source_words))
+    if weights.ndim != 4 or weights.shape[2:] != expected:
+        raise ValueError(f"weights have shape {weights.shape}, expected (layers, heads, *{expected})")
+    if not weights.size:
+        raise UserError(f"{path}: nothing to draw: {expected[1]} source and {expected[0]} target words")
     few = [words if len(words) <= _MOST_WORDS else () for words in (source_words, target_words)]
     title = label(title, _LONGEST_TITLE)
     with drawing([title, *(label(word) for words in few for word in words)], style):

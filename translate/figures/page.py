@@ -66,7 +66,8 @@ class Page:
         title, note: shown at the top.
     Raises:
         UserError: if there are no words.
-        ValueError: for weights of another shape or outside 0 to 1, or for links outside the words.
+        ValueError: for weights of another shape or outside 0 to 1, for links, doubts or a choice outside the
+            words or heads, or if the alternatives have different views.
     """
 
     source_words: Sequence[str]
@@ -79,6 +80,7 @@ class Page:
     def __post_init__(self) -> None:
         if not self.alternatives or not self.alternatives[0].views:
             raise ValueError("a page needs at least one alternative with one view")
+        names = list(self.alternatives[0].views)
         for index, alternative in enumerate(self.alternatives):
             where = f"alternative {index}"
             if not self.source_words or not alternative.target_words:
@@ -86,6 +88,8 @@ class Page:
                     f"{where}: nothing to show: {len(self.source_words)} source and "
                     f"{len(alternative.target_words)} target words"
                 )
+            if list(alternative.views) != names:
+                raise ValueError(f"{where} has the views {list(alternative.views)}, the first has {names}")
             self._check(where, alternative)
 
     def _check(self, where: str, alternative: Alternative) -> None:
@@ -99,10 +103,16 @@ class Page:
                 )
             if not (np.isfinite(weights).all() and weights.min() >= 0 and weights.max() <= 1 + 1e-4):
                 raise ValueError(f"{where}, {name}: weights must lie between 0 and 1")
+            if weights.ndim == 4 and self.chosen is not None:
+                layer, heads = self.chosen
+                if not 0 <= layer < weights.shape[0] or not all(0 <= h < weights.shape[1] for h in heads):
+                    raise ValueError(f"chosen is {self.chosen}, but {name} has shape {weights.shape}")
         gold = alternative.gold
         links: Links = gold.sure | gold.possible if gold is not None else frozenset()
         if any(not (0 <= source < S and 0 <= target < T) for source, target in links):
             raise ValueError(f"{where}: a gold link lies outside the {S} source and {T} target words")
+        if any(not 0 <= target < T for target in alternative.doubtful):
+            raise ValueError(f"{where}: a doubtful word lies outside the {T} target words")
 
     @classmethod
     def of(cls, alignment: WordMatrix, *, gold: Gold | None = None, title: str | None = None) -> "Page":

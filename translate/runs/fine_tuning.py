@@ -14,6 +14,7 @@ from translate.models import Seq2Seq
 from translate.runs.load import load_into, stored_config
 from translate.runs.recipes import with_settings
 from translate.runs.run_directory import RunDirectory, check_is_run
+from translate.text.languages import base
 from translate.text.tokenizer import TokenizerPair
 
 START = "training.start_from="
@@ -40,9 +41,9 @@ def with_model_of_start(config: DictConfig, given: Iterable[str]) -> DictConfig:
     own = RunDirectory(Path(config.run.directory))
     resumed = config.training.resume and own.has_checkpoint()
     run = own.path if resumed else Path(config.training.start_from)
-    if not resumed and str(run) == PLACEHOLDER:
-        raise UserError(f"{START}{run}: name the run to start from, such as {START}runs/mine")
     if not resumed:
+        if str(run) == PLACEHOLDER:
+            raise UserError(f"{START}{run}: name the run to start from, such as {START}runs/mine")
         check_is_run(run, START)
     stored = OmegaConf.create(stored_config(RunDirectory(run), config.run.plugins))
     kept = {}
@@ -105,12 +106,15 @@ def take_weights(model: Seq2Seq, run: str) -> str:
 
 
 def tell_other_languages(settings: Settings, corpus: Corpus) -> None:
-    """Print a warning if the run ``training.start_from`` translates other languages than the corpus has."""
+    """Print a warning if the run ``training.start_from`` translates other languages than the corpus has.
+
+    Only codes of two letters are compared: others may be names of files, such as ``source``.
+    """
     run = RunDirectory(Path(str(settings.training.start_from)))
     data = stored_config(run, settings.run.plugins)["data"]
-    theirs = data["source_language"], data["target_language"]
-    ours = corpus.source_language, corpus.target_language
-    if all((*theirs, *ours)) and theirs != ours:
+    theirs = base(data["source_language"] or ""), base(data["target_language"] or "")
+    ours = base(corpus.source_language), base(corpus.target_language)
+    if theirs != ours and all(len(code) == 2 for code in (*theirs, *ours)):
         print(
             f"warning: {run.path} translates {theirs[0]} to {theirs[1]}, and these pairs are {ours[0]} to "
             f"{ours[1]}: little of it helps",

@@ -62,7 +62,8 @@ class Store:
 
     def remove(self, name: str) -> None:
         """Forget a file, if it is still there."""
-        (self.folder / name).unlink(missing_ok=True)
+        if _NAME.fullmatch(name):
+            (self.folder / name).unlink(missing_ok=True)
 
     def _files(self) -> list[tuple[float, str, int]]:
         """When each file was written, its name, and its bytes; the oldest first."""
