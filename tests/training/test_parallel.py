@@ -190,3 +190,18 @@ def test_batches_are_dealt_from_one_order() -> None:
     assert spared > 0
     for each in streams:
         each.close()
+
+
+def end_often() -> int:
+    """Free the reducer of DDP after its processes have disconnected, as a run does; returns how often."""
+    for number in range(40):
+        with connected(RuntimeConfig(parallel="ddp", device="cpu"), CPU, f"run {number}") as world:
+            engine = parallelise("ddp", undropped("transformer"), world, CPU)
+            world.wait()
+        del engine
+    return number + 1
+
+
+@pytest.mark.slow
+def test_a_run_ends_though_its_model_outlives_the_processes(ranks: Ranks) -> None:
+    assert ranks(end_often) == [40] * SIZE

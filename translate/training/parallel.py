@@ -29,6 +29,10 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+# The processes of the run that ended last. DDP's reducer, which is freed after them, must not be the last to
+# hold them: it would wait for gloo's threads with Python's lock, for which they may wait.
+_ended: list[dist.ProcessGroup | None] = []
+
 FAILED = 2  # exit code of a process that ends because another one has reported an error
 LAUNCHED = ("RANK", "LOCAL_RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")  # set by torchrun
 
@@ -167,6 +171,7 @@ def connected(runtime: RuntimeConfig, device: torch.device, name: str) -> Iterat
 def disconnect() -> None:
     """Disconnect this process from the others, if it is connected."""
     if dist.is_initialized():
+        _ended[:] = [dist.group.WORLD]
         dist.destroy_process_group()
 
 
