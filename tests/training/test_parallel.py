@@ -18,7 +18,7 @@ from translate.corpora.encoded import EncodedCorpus, Ragged
 from translate.models import Seq2Seq
 from translate.training import update as update_module
 from translate.training.losses import GuidedAlignment, Loss, LossTerms, batch_loss
-from translate.training.parallel import Parallel, connected, parallelise, whole
+from translate.training.parallel import Parallel, connected, disconnect, parallelise, whole
 from translate.training.recovery import Recovery
 from translate.training.stream import BatchStream, Position
 from translate.training.update import Update
@@ -198,6 +198,7 @@ def end_often() -> int:
         with connected(RuntimeConfig(parallel="ddp", device="cpu"), CPU, f"run {number}") as world:
             engine = parallelise("ddp", undropped("transformer"), world, CPU)
             world.wait()
+            disconnect()
         del engine
     return number + 1
 

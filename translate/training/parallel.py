@@ -165,11 +165,12 @@ def connected(runtime: RuntimeConfig, device: torch.device, name: str) -> Iterat
         with one_voice(rank, store):
             yield World(rank, size)
     finally:
-        disconnect()
+        if dist.is_initialized():
+            dist.destroy_process_group()  # after an error, the others see that the connection breaks
 
 
 def disconnect() -> None:
-    """Disconnect this process from the others, if it is connected."""
+    """Disconnect this process from the others, if it is connected, once none of them waits for it."""
     if dist.is_initialized():
         _ended[:] = [dist.group.WORLD]
         dist.destroy_process_group()
