@@ -1,6 +1,7 @@
 """Two processes against one with the same batches: gradients, clipping, averages, the reported loss."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -15,10 +16,11 @@ from translate.attention.kernels.dropout import Dropout
 from translate.config.training import RuntimeConfig
 from translate.corpora.batching import POSITION_BITS, collate
 from translate.corpora.encoded import EncodedCorpus, Ragged
+from translate.errors import UserError
 from translate.models import Seq2Seq
 from translate.training import update as update_module
 from translate.training.losses import GuidedAlignment, Loss, LossTerms, batch_loss
-from translate.training.parallel import Parallel, connected, disconnect, parallelise, whole
+from translate.training.parallel import Parallel, connected, parallelise, whole
 from translate.training.recovery import Recovery
 from translate.training.stream import BatchStream, Position
 from translate.training.update import Update
@@ -192,17 +194,22 @@ def test_batches_are_dealt_from_one_order() -> None:
         each.close()
 
 
-def end_often() -> int:
-    """Free the reducer of DDP after its processes have disconnected, as a run does; returns how often."""
+def end_often(*, failing: bool) -> int:
+    """Free DDP and its reducer after its processes have disconnected; returns how often."""
     for number in range(40):
-        with connected(RuntimeConfig(parallel="ddp", device="cpu"), CPU, f"run {number}") as world:
+        with (
+            suppress(UserError, SystemExit),
+            connected(RuntimeConfig(parallel="ddp", device="cpu"), CPU, f"run {number}") as world,
+        ):
             engine = parallelise("ddp", undropped("transformer"), world, CPU)
             world.wait()
-            disconnect()
+            if failing:
+                raise UserError("a run that fails")
         del engine
     return number + 1
 
 
 @pytest.mark.slow
-def test_a_run_ends_though_its_model_outlives_the_processes(ranks: Ranks) -> None:
-    assert ranks(end_often) == [40] * SIZE
+@pytest.mark.parametrize("failing", [False, True])
+def test_a_run_ends_though_its_model_outlives_the_processes(failing: bool, ranks: Ranks) -> None:
+    assert ranks(partial(end_often, failing=failing)) == [40] * SIZE

@@ -29,10 +29,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# The processes of the run that ended last. DDP's reducer, which is freed after them, must not be the last to
-# hold them: it would wait for gloo's threads with Python's lock, for which they may wait.
-_ended: list[dist.ProcessGroup | None] = []
-
 FAILED = 2  # exit code of a process that ends because another one has reported an error
 LAUNCHED = ("RANK", "LOCAL_RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")  # set by torchrun
 
@@ -165,14 +161,12 @@ def connected(runtime: RuntimeConfig, device: torch.device, name: str) -> Iterat
         with one_voice(rank, store):
             yield World(rank, size)
     finally:
-        if dist.is_initialized():
-            dist.destroy_process_group()  # after an error, the others see that the connection breaks
+        disconnect()
 
 
 def disconnect() -> None:
-    """Disconnect this process from the others, if it is connected, once none of them waits for it."""
+    """Disconnect this process from the others, if it is connected."""
     if dist.is_initialized():
-        _ended[:] = [dist.group.WORLD]
         dist.destroy_process_group()
 
 
@@ -273,6 +267,9 @@ def _copied(computation: Computation, model: Seq2Seq, device: torch.device) -> n
         )
         engine(trial).backward()
         model.zero_grad(set_to_none=True)
+    # An object's attributes are freed in order, and DDP's reducer must not be the last to hold the processes:
+    # it would wait for gloo's threads with Python's lock, for which they may wait.
+    vars(engine)["held_longest"] = engine.process_group
     return engine
 
 
