@@ -15,6 +15,7 @@ import argparse
 import hashlib
 import json
 import shlex
+import subprocess
 import sys
 import textwrap
 from collections.abc import Iterator, Sequence
@@ -35,6 +36,8 @@ STORED = ROOT / "docs" / "results.yaml"
 PAGE = ROOT / "docs" / "results.md"
 MARK = "<!-- table of scripts/reproduce.py -->"
 NOISE = 0.5  # BLEU that another seed or processor may give more or less
+TWO = "runtime=ddp"
+TORCHRUN = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m", "translate")
 SCORES = {
     "bleu": "BLEU",
     "bleu_lowercased": "lower-cased",
@@ -115,12 +118,21 @@ def check_data(stored: dict[str, Any], recipe: dict[str, Any], folder: Path) -> 
             )
 
 
+def typed(arguments: Sequence[str]) -> str:
+    """A command of `translate` as it is typed; torchrun starts the two processes of a run that has them."""
+    started = "torchrun --standalone --nproc-per-node 2 --no-python " if TWO in arguments else ""
+    return f"{started}translate {shlex.join(arguments)}"
+
+
 def call(*arguments: str) -> str:
     """The JSON that a command of `translate` prints; leaves with its exit code if it fails."""
-    print(f"$ translate {shlex.join(arguments)}", flush=True)
+    print(f"$ {typed(arguments)}", flush=True)
     shown = StringIO()
     with redirect_stdout(shown if "--json" in arguments else sys.stdout):
-        code = run(arguments)
+        if TWO in arguments:
+            code = subprocess.run([sys.executable, *TORCHRUN, *arguments]).returncode
+        else:
+            code = run(arguments)
     if code:
         raise SystemExit(code)
     return shown.getvalue()
@@ -248,8 +260,9 @@ def markdown(stored: dict[str, Any]) -> str:
 def _commands(stored: dict[str, Any]) -> Iterator[str]:
     for name, recipe in stored["recipes"].items():
         for words in commands(recipe, name, "multi30k") if "teachers" not in recipe else ():
-            line = f"translate {shlex.join(words)}"
-            yield " \\\n".join(textwrap.wrap(line, 118, subsequent_indent="    ", break_on_hyphens=False))
+            yield " \\\n".join(
+                textwrap.wrap(typed(words), 118, subsequent_indent="    ", break_on_hyphens=False)
+            )
 
 
 def write_docs(stored: dict[str, Any]) -> None:

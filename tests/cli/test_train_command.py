@@ -105,6 +105,10 @@ def test_long_suffixes_stay_short_and_apart():
     ("arguments", "message"),
     [
         (["training.max_stepz=3"], "training.max_stepz: unknown key; did you mean training.max_steps?"),
+        (
+            ["--multirun", "model=transformer", "model.attention.kernel=auto,fast"],
+            "model.attention.kernel: expected one of auto, ",
+        ),
         (["--multrun"], "--multrun: no such option of translate train; did you mean --multirun?"),
         (["--cfg", "jobs"], "translate train: argument --cfg/-c: invalid choice"),
         (["--cfg", "job", "--multirun"], "--multirun and --cfg exclude each other"),

@@ -1,5 +1,6 @@
 """Local files: lines, tables, languages, and one clear sentence for every mistake."""
 
+import csv
 import json
 from pathlib import Path
 from typing import Any
@@ -101,6 +102,18 @@ def test_columns_whose_names_tell_the_sides(tmp_path: Path, names: tuple[str, st
     corpus = load(train={"source": source})
     assert (corpus.train.source, corpus.train.target) == (SOURCE, TARGET)
     assert corpus.source_language == ("en" if "en" in names else "source")
+
+
+@pytest.mark.parametrize("mark", [",", ";"])
+def test_csv(tmp_path: Path, mark: str) -> None:
+    """As spreadsheets write it: a byte order mark, and quoted values with marks and line ends."""
+    pairs = [('a, b; "c"', "two\nlines"), ("d", "é")] * 3000
+    path = tmp_path / "t.csv"
+    with path.open("w", newline="", encoding="utf-8-sig") as file:
+        csv.writer(file, delimiter=mark).writerows([("en", "fr"), *pairs])
+    corpus = load(train={"source": str(path)}, drop_duplicates=False)
+    assert corpus.train.source == [source for source, _ in pairs]
+    assert corpus.train.target == [target.replace("\n", " ") for _, target in pairs]
 
 
 def test_nested_fields(tmp_path: Path) -> None:

@@ -44,6 +44,7 @@ def test_a_recipe_is_trained_again_and_compared(
         taught = TRAIN.replace("data=multi30k ", "")
         recipes = {
             "tiny": measured | {"train": TRAIN},
+            "two": measured | {"train": f"{TRAIN} runtime=ddp runtime.device=cpu"},
             "both": measured | {"needs": ["tiny"], "ensemble": 2},
             "taught": measured
             | {"needs": ["tiny"], "teachers": 2, "before": [forward], "train": taught, "data": MORE},
@@ -62,6 +63,9 @@ def test_a_recipe_is_trained_again_and_compared(
     code, shown = again(found + 0.4)
     assert code == 0
     assert "within the spread" in shown
+    code, shown = again(found, "two")
+    assert "$ torchrun --standalone --nproc-per-node 2 --no-python translate train data=multi30k " in shown
+    assert "parallel: ddp" in Path("runs/two-seed7/config.yaml").read_text()
     code, shown = again(found, "both")
     assert "$ translate evaluate runs/tiny-seed7 " in shown
     assert "--ensemble runs/tiny-seed8\n" in shown

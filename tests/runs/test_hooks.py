@@ -86,8 +86,8 @@ def test_it_validates_and_saves_when_due_and_at_the_end(tmp_path: Path) -> None:
 
 
 def test_of_equal_scores_the_likelier_is_best(tmp_path: Path) -> None:
-    """Tiny runs have a BLEU of 0 for long; what patience and a plateau wait for is this improvement, too."""
-    likelihoods = [(0.0, 5.0), (0.0, 4.0), (0.0, 4.5), (0.0, 4.0), (-0.1, 3.0), (0.0, 3.9)]
+    """Runs have a BLEU of chance for long; what patience and a plateau wait for is this improvement, too."""
+    likelihoods = [(0.4, 5.0), (0.0, 4.0), (0.9, 4.5), (0.2, 4.0), (0.0, 4.6), (0.0, 3.9)]
     scores = [{"nll": nll, "bleu": bleu} for bleu, nll in likelihoods]
     rig = Rig(tmp_path, scores, validate_every=1, max_steps=6, keep_best=3)
     rig.steps(5)

@@ -1,6 +1,7 @@
 """LibreTranslate's interface, by hand and through clients that other people wrote for it."""
 
 import asyncio
+import json
 import urllib.parse
 from collections.abc import Callable
 from pathlib import Path
@@ -215,6 +216,8 @@ def test_a_text_that_is_sent_twice_is_answered_twice(client: Client, expected: s
     assert client.ask("POST", f"/translate?{fields}").json == {"translatedText": [expected, expected]}
     kind = {"Content-Type": "application/x-www-form-urlencoded"}
     assert client.ask("POST", "/translate", fields.encode(), kind).json["translatedText"] == [expected] * 2
+    of_curl = json.dumps({"q": TEXT, "source": "en", "target": "fr"}).encode()
+    assert client.ask("POST", "/translate", of_curl, kind).json == {"translatedText": expected}
     same_in_both = urllib.parse.urlencode({"q": TEXT, "source": "en", "target": "fr"})
     reply = client.ask("POST", f"/translate?{same_in_both}", same_in_both.encode(), kind)
     assert reply.json == {"translatedText": expected}

@@ -72,7 +72,8 @@ def settings(
         }
         found = {name: rows for name, rows in rows_of.items() if rows}
     if not found:
-        near = did_you_mean(named_elsewhere(section.rpartition(".")[2]) or nearest(section, ORDER))
+        last = section.rpartition(".")[2]
+        near = did_you_mean(named_elsewhere(last) or nearest(last, {*ORDER, *keys}))
         raise UserError(
             f"{shorten(section)}: no such section or setting{near} (sections are {', '.join(ORDER)})"
         )

@@ -261,6 +261,11 @@ def _checked(
     completed = composer.complete(overrides, multirun=multirun)
     for job in composer.jobs(overrides) if multirun else [overrides]:
         config = composer.compose(job, _check_job)
+        if multirun:
+            from translate.config.settings import check_config
+            from translate.runs.checks import check_buildable
+
+            check_buildable(check_config(config))  # or the last job might fail after hours of the others
     if multirun:
         completed.append(f"{EXCLUDED}=[{','.join(['run.name', *composer.fixed(overrides)])}]")
     return completed, config

@@ -1,8 +1,9 @@
-"""Reads tables, files with both sides of a corpus in named columns: TSV, JSON, parquet, Arrow.
+"""Reads tables, files with both sides of a corpus in named columns: TSV, CSV, JSON, parquet, Arrow.
 
 A table may be a stranger's: every batch is validated, and all are bounded.
 """
 
+import csv
 import json
 import re
 from collections import Counter
@@ -22,7 +23,7 @@ from translate.text.lines import MAX_LINE, check_expansion, expansion_bound, ope
 
 ROWS = 1 << 12  # of a block of JSON
 ARROW_ROWS = 1024  # decoded at a time: one long value may stand for a million rows
-OTHERS = (".csv", ".xlsx", ".ods", ".tmx")  # files with both sides that are not read
+OTHERS = (".xlsx", ".ods", ".tmx")  # files with both sides that are not read
 _FILE = b"ARROW1"  # the file format of Arrow; the other is a stream
 _POINTER = b"version https://git-lfs"
 _BREAKS = re.compile(r"[\r\n]+")
@@ -69,8 +70,8 @@ def read_table(path: Path) -> Table:
         UserError: if it is missing or malformed, with the line; also while it is read.
     """
     suffix = Path(path.name.removesuffix(".gz")).suffix.lower()
-    if suffix == ".tsv":
-        return _read_tsv(path)
+    if suffix in (".tsv", ".csv"):
+        return _read_separated(path, suffix)
     if suffix in (".parquet", ".arrow"):
         found = _read_arrow(path, suffix)
         return from_arrow(next(found), found, shown_path(path))
@@ -84,7 +85,7 @@ def pick(table: Table, candidates: Sequence[str], advice: str) -> str:
             return name
     wanted = min(candidates, key=len)
     names = "it has"
-    if ".tsv" in table.where:
+    if {".tsv", ".csv"} & set(Path(table.where).suffixes):
         names, advice = "its first line names", f"{advice}, or put a line of names above if that is a pair"
     raise UserError(
         f"{table.where}: no field {shorten(wanted, 100)!r}"
@@ -184,34 +185,51 @@ def _bounded(batches: Iterable[pyarrow.RecordBatch], bound: int, path: Path) -> 
         yield batch
 
 
-def _read_tsv(path: Path) -> Table:
-    """Tab-separated values with a header; there is no quoting, so a quotation mark is a plain character."""
-    blocks, where = read_line_blocks(path), shown_path(path)
-    first_block = next(blocks, None)
-    if first_block is None:
+def _read_separated(path: Path, suffix: str) -> Table:
+    """Values with a header; ``.csv`` has quotation marks, in ``.tsv`` they are plain characters.
+
+    Commas separate CSV, or the semicolons that spreadsheets write where a comma is the decimal point.
+    """
+    where = shown_path(path)
+    lines = chain.from_iterable(read_line_blocks(path))
+    first = next(lines, None)
+    if first is None:
         raise UserError(f"{where}: the file is empty; expected a header line with the names of its fields")
-    header, *rest = first_block
-    names = header.split("\t")
+    lines = chain([first], lines)
+    mark = "\t" if suffix == ".tsv" else max(",;", key=first.count)
+    rows = _quoted(lines, mark, where) if suffix == ".csv" else enumerate((x.split(mark) for x in lines), 1)
+    _, names = next(rows, (1, [""]))
+    kind = {"\t": "tab", ",": "comma", ";": "semicolon"}[mark]
     if len(names) == 1:
-        raise UserError(f"{where}, line 1: no tab in {shorten(header)!r}; expected tabs between the columns")
+        raise UserError(
+            f"{where}, line 1: no {kind} in {shorten(first)!r}; expected {kind}s between the columns"
+        )
     check_names(names, f"{where}, line 1")
 
-    def rows(lines: list[str], first: int) -> Iterator[list[str]]:
-        for number, line in enumerate(lines, start=first):
-            row = line.split("\t")
-            if len(row) != len(names):
-                found = f"{len(row)} tab-separated fields"
-                raise UserError(f"{where}, line {number}: {found} where the header has {len(names)}")
-            yield row
-
     def read(wanted: Sequence[str]) -> Iterator[list[list[str]]]:
-        indices, first = [names.index(name) for name in wanted], 2
-        for lines in chain([rest], blocks):
-            found = list(rows(lines, first))
-            yield [[row[index] for row in found] for index in indices]
-            first += len(lines)
+        indices = [names.index(name) for name in wanted]
+        while block := list(islice(rows, ROWS)):
+            for number, row in block:
+                if len(row) != len(names):
+                    found = f"{len(row)} {kind}-separated fields"
+                    raise UserError(f"{where}, line {number}: {found} where the header has {len(names)}")
+            yield [
+                [_sentence(row[index], names[index], where, "line", number) for number, row in block]
+                for index in indices
+            ]
 
     return Table(where, names, read)
+
+
+def _quoted(lines: Iterable[str], mark: str, where: str) -> Iterator[tuple[int, list[str]]]:
+    """The rows of CSV, each with the number of its last line; a value in quotation marks may have several."""
+    reader = csv.reader((line + "\n" for line in lines), delimiter=mark, strict=True)
+    try:
+        for row in reader:
+            if row:
+                yield reader.line_num, row
+    except csv.Error as error:
+        raise UserError(f"{where}, line {reader.line_num}: not valid CSV ({error})") from None
 
 
 def _read_json(path: Path) -> Table:

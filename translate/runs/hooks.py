@@ -187,5 +187,9 @@ class Keeper:
 
 
 def goodness(scores: Mapping[str, float], metric: str) -> tuple[float, float]:
-    """The score by ``metric``, larger is better, and the log-likelihood, which decides between equals."""
-    return -scores[metric] if metric in LOWER_IS_BETTER else scores[metric], -scores["nll"]
+    """The score by ``metric``, larger is better, and the log-likelihood, which decides between equals.
+
+    A BLEU below 1 is chance, and counts as 0.
+    """
+    value = -scores[metric] if metric in LOWER_IS_BETTER else scores[metric]
+    return 0.0 if metric == "bleu" and value < 1 else value, -scores["nll"]

@@ -145,9 +145,11 @@ async def read_fields(request: Request, body: bytes) -> dict[str, Any]:
     """The fields of JSON or of a form, and those of the query; one that is given several times is a list."""
     content_type = request.headers.get("content-type", "").split(";")[0].strip().lower()
     fields: dict[str, Any] = {}
-    if content_type == "application/json" or content_type.endswith("+json"):
+    form = content_type in ("application/x-www-form-urlencoded", "multipart/form-data")
+    json_in_form = form and body.lstrip().startswith(b"{")  # curl -d calls its data so, whatever they are
+    if json_in_form or content_type == "application/json" or content_type.endswith("+json"):
         fields = read_object(body)
-    elif content_type in ("application/x-www-form-urlencoded", "multipart/form-data"):
+    elif form:
         fields = await _read_form(request, body)
     elif body.strip():
         raise RefusalError(415, "expected a body in application/json, a form or a multipart form")
