@@ -102,6 +102,9 @@ def test_an_argument_that_is_not_utf_8_is_named(run: Path, translate_command: Co
     result = translate_command("text", run, SENTENCE, os.fsdecode(b"\xe9t\xe9"))
     message = "error: sentence 2 of the arguments: not UTF-8; convert it to UTF-8\n"
     assert (result.code, result.out, result.err) == (2, "", message)
+    result = translate_command("text", run, stdin=SENTENCE.encode("utf-16"))
+    message = "error: standard input: not UTF-8; it looks like UTF-16; convert it to UTF-8\n"
+    assert (result.code, result.out, result.err) == (2, "", message)
 
 
 def test_json_lines(run: Path, translator: Translator, translate_command: Command) -> None:

@@ -9,6 +9,7 @@ import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 from translate.config.names import escaped
@@ -117,15 +118,23 @@ def silence_stdout() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
+def is_file(name: str) -> bool:
+    """Whether what is given as a sentence is the name of a file."""
+    try:
+        return Path(name).is_file()
+    except OSError:  # longer than a name can be
+        return False
+
+
 def input_lines(counts: Counter[str]) -> Iterator[str]:
     """The lines of standard input, one at a time, and of each at most ``MAX_CHARACTERS`` characters.
 
     Lines that are cut are counted. Bytes that are not UTF-8 are replaced and counted.
 
     Raises:
-        UserError: if there is no standard input.
+        UserError: if there is no standard input, or if it is UTF-16 or a packed document.
     """
-    from translate.text.lines import LINE_CUT, MAX_CHARACTERS
+    from translate.text.lines import LINE_CUT, MAX_CHARACTERS, other_format
 
     if sys.stdin is None:
         raise UserError("standard input is closed; give sentences as arguments")
@@ -134,6 +143,8 @@ def input_lines(counts: Counter[str]) -> Iterator[str]:
         raw = line.removesuffix(b"\r")
         if number == 0:
             raw = raw.removeprefix(codecs.BOM_UTF8)
+            if advice := other_format(raw):
+                raise UserError(f"standard input: not UTF-8; {advice}")
         whole = len(line) < most  # otherwise its last character may be cut, which is no error
         try:
             text = _UTF_8("strict").decode(raw, final=whole)

@@ -13,7 +13,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from translate.cli.console import as_unicode, input_lines, print_note, print_warning, print_warnings, progress
+from translate.cli.console import (
+    as_unicode,
+    input_lines,
+    is_file,
+    print_note,
+    print_warning,
+    print_warnings,
+    progress,
+)
 from translate.cli.options import Run, TranslationMachine, note_unfinished, print_engine, with_groups
 from translate.cli.source_options import LineInDocument, PictureInput, TextDocuments, most_context
 from translate.cli.text_options import (
@@ -152,7 +160,7 @@ def _blocks(sentences: list[str] | None, warnings: Counter[str]) -> Iterator[lis
 
 def _refuse_file(run: Path, sentences: list[str], *, pictures: bool) -> None:
     """Raise :class:`UserError`, with the command that reads it, for a sentence that is the name of a file."""
-    for name in filter(_is_file, sentences):
+    for name in filter(is_file, sentences):
         from translate.serve.documents import FORMATS
 
         path, file, folder = Path(name), shlex.quote(name), shlex.quote(str(run))
@@ -164,13 +172,6 @@ def _refuse_file(run: Path, sentences: list[str], *, pictures: bool) -> None:
             document = f"translate file {folder} {file} --out {out}"
             write = f"{document}, or line by line: {write}" if path.suffix.lower() == ".txt" else document
         raise UserError(f"{shown_path(name)} is a file; to translate what is in it, write: {write}")
-
-
-def _is_file(name: str) -> bool:
-    try:
-        return Path(name).is_file()
-    except OSError:  # longer than a name can be
-        return False
 
 
 def _translate(

@@ -87,12 +87,20 @@ def _decoded(content: bytes | bytearray, path: Path, number: int) -> str:
         text = content.decode("utf-8")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + number
-        utf_16 = number == 1 and content.startswith((b"\xff\xfe", b"\xfe\xff"))
-        hint = "; it looks like UTF-16" if utf_16 else ""
+        advice = (other_format(content) if number == 1 else None) or "convert the file to UTF-8"
         raise UserError(
-            f"{shown_path(path)}, line {line}: not UTF-8{hint}; convert the file to UTF-8"
-        ) from None  # the error holds the content
+            f"{shown_path(path)}, line {line}: not UTF-8; {advice}"
+        ) from None  # it holds the content
     return text.removeprefix("\ufeff") if number == 1 else text
+
+
+def other_format(content: bytes | bytearray) -> str | None:
+    """What to do with text that begins like UTF-16 or a packed document; ``None`` if it does not."""
+    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return "it looks like UTF-16; convert it to UTF-8"
+    if content.startswith(b"PK\x03\x04"):
+        return "it is packed, as Word and Excel files are; save its sentences as plain text, one a line"
+    return None
 
 
 def user_path(name: str) -> Path:

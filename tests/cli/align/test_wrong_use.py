@@ -33,6 +33,10 @@ CASES: dict[str, list[tuple[list[str], str]]] = {
         ([*PAIR, "--method", "atention"], "'norm'; did you mean attention?"),
         ([*PAIR, "--source", "a"], "it belongs to translate align corpus, symmetrise, calibrate and report"),
         ([*PAIR, "--heads"], "it is a command: translate align heads"),
+        (
+            ["long.fr"],
+            "long.fr is a file; to align its lines with those of another one, write: translate align ",
+        ),
         ([*PAIR, "--layer", "7"], "alignment layer 7 does not exist: the model has 1, counted from 0"),
         ([*PAIR, "--head", "0", "--method", "erasure"], "--head have no effect on --method erasure"),
     ],

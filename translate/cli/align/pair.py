@@ -1,6 +1,7 @@
 """``translate align pair``, ``heads`` and ``compare``: the alignment of one pair, in several ways."""
 
 import os
+import shlex
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -26,7 +27,7 @@ from translate.cli.align.options import (
     translated,
     write,
 )
-from translate.cli.console import as_unicode, print_note, print_warnings
+from translate.cli.console import as_unicode, is_file, print_note, print_warnings
 from translate.cli.options import (
     BatchMachine,
     MachineOptions,
@@ -107,6 +108,11 @@ def pair(
         raise UserError(
             "missing argument SOURCE: a source sentence, or the picture that a run describes (see "
             "translate align pair --help)"
+        )
+    if source is not None and is_file(source):
+        raise UserError(
+            f"{shown_path(source)} is a file; to align its lines with those of another one, write: "
+            f"translate align {shlex.quote(str(run))} --source {shlex.quote(source)} --target FILE"
         )
     check_out(out, (*PICTURES, PAGE, *LINKS, *TABLES))
     check_effect(out, {"--threshold": links.threshold, "--weights": links.weights, "--links": picture.links})
