@@ -88,9 +88,8 @@ def _decoded(content: bytes | bytearray, path: Path, number: int) -> str:
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + number
         advice = (other_format(content) if number == 1 else None) or "convert the file to UTF-8"
-        raise UserError(
-            f"{shown_path(path)}, line {line}: not UTF-8; {advice}"
-        ) from None  # it holds the content
+        # without the error, which holds the content
+        raise UserError(f"{shown_path(path)}, line {line}: not UTF-8; {advice}") from None
     return text.removeprefix("\ufeff") if number == 1 else text
 
 

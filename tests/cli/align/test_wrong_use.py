@@ -35,7 +35,7 @@ CASES: dict[str, list[tuple[list[str], str]]] = {
         ([*PAIR, "--heads"], "it is a command: translate align heads"),
         (
             ["long.fr"],
-            "long.fr is a file; to align its lines with those of another one, write: translate align ",
+            "long.fr is a file; to align its lines with those of another one, write: translate ",
         ),
         ([*PAIR, "--layer", "7"], "alignment layer 7 does not exist: the model has 1, counted from 0"),
         ([*PAIR, "--head", "0", "--method", "erasure"], "--head have no effect on --method erasure"),
