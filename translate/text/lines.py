@@ -94,7 +94,7 @@ def _decoded(content: bytes | bytearray, path: Path, number: int) -> str:
 
 
 def other_format(content: bytes | bytearray) -> str | None:
-    """What to do with text that begins like UTF-16 or a packed document; ``None`` if it does not."""
+    """Advice for text that begins like UTF-16 or a packed document; ``None`` for other text."""
     if content.startswith((b"\xff\xfe", b"\xfe\xff")):
         return "it looks like UTF-16; convert it to UTF-8"
     if content.startswith(b"PK\x03\x04"):
