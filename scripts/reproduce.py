@@ -236,7 +236,7 @@ def cells(name: str, recipe: dict[str, Any]) -> dict[str, str]:
         "model": recipe["title"],
         "pair": recipe["pair"],
         "parameters": f"{recipe['parameters']:,}" if "parameters" in recipe else "",
-        "steps": f"{recipe['steps']:,}" + (" more" if "start_from" in recipe.get("train", "") else ""),
+        "steps": f"{recipe['steps']:,}",
         **{title: _range(recipe, key) for key, title in SCORES.items()},
         "seeds": str(len(recipe["seeds"])),
         "minutes": "; ".join(f"{time:g}: {kind}" for kind, time in recipe.get("minutes", {}).items()),
@@ -261,7 +261,7 @@ def _commands(stored: dict[str, Any]) -> Iterator[str]:
     for name, recipe in stored["recipes"].items():
         for words in commands(recipe, name, "multi30k") if "teachers" not in recipe else ():
             yield " \\\n".join(
-                textwrap.wrap(typed(words), 118, subsequent_indent="    ", break_on_hyphens=False)
+                textwrap.wrap(typed(words), 130, subsequent_indent="    ", break_on_hyphens=False)
             )
 
 

@@ -88,7 +88,7 @@ class Translator:
             UserError: if the target vocabularies are not the same.
         """
         for number, other in enumerate(others, 2):
-            if other.tokenizers.target.model != self.tokenizers.target.model:
+            if other.tokenizers.target.all_pieces != self.tokenizers.target.all_pieces:
                 sizes = [len(run.tokenizers.target) for run in (self, other)]
                 raise UserError(
                     f"ensemble: run {number} has another target vocabulary ({sizes[1]} pieces) than the "

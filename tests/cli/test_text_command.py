@@ -20,6 +20,7 @@ from translate.cli.main import run as run_command
 from translate.config.data import TokenizerConfig, data_config
 from translate.corpora.corpus import load_corpus
 from translate.errors import UserError
+from translate.text.own_tokenizers import read_own
 from translate.text.tokenizer import TokenizerPair, train_tokenizer
 from translate.translator import Translator
 
@@ -160,6 +161,10 @@ def test_an_ensemble_of_other_vocabularies_is_refused(
     stranger = replace(translator, tokenizers=TokenizerPair.load(other / "tokenizer"))
     with pytest.raises(UserError, match="run 2 has another target vocabulary"):
         translator.join([stranger])
+    (model,) = (run / "tokenizer").glob("*.model")
+    copied = read_own(TokenizerConfig(path=str(model)), tokenised=False)
+    assert copied.target.model != translator.tokenizers.target.model  # the settings of its training differ
+    translator.join([replace(translator, tokenizers=copied)])
 
 
 def test_prefix_constraint_samples_and_risk(run: Path, translate_command: Command) -> None:
