@@ -109,15 +109,15 @@ def pair(
             "missing argument SOURCE: a source sentence, or the picture that a run describes (see "
             "translate align pair --help)"
         )
-    if source is not None and is_file(source):
-        raise UserError(
-            f"{shown_path(source)} is a file; to align its lines with those of another one, write: "
-            f"translate align {shlex.quote(str(run))} --source {shlex.quote(source)} --target FILE"
-        )
     check_out(out, (*PICTURES, PAGE, *LINKS, *TABLES))
     check_effect(out, {"--threshold": links.threshold, "--weights": links.weights, "--links": picture.links})
     check_effect(out, {"--values": picture.values, "--title": title, **picture.given})
     translator = machine.load(run)
+    if source is not None and translator.reads == "text" and is_file(source):
+        raise UserError(
+            f"{shown_path(source)} is a file; to align its lines with those of another one, write: "
+            f"translate align {shlex.quote(str(run))} --source {shlex.quote(source)} --target FILE"
+        )
     weighting.choose(translator)
     _check_context(translator, context, out)
     for name in (*(pictures.image or ()), source):
