@@ -95,6 +95,14 @@ def test_the_suffix_of_a_job_is_fit_for_a_file_name(overrides, suffix):
     assert file_suffix(overrides) == suffix
 
 
+def test_a_sweep_is_checked_with_the_model_that_it_starts_from(trained, tiny_runs):
+    """The patterns name parameters of that model, and no other has them."""
+    start = tiny_runs["rnn_luong"]
+    overrides = ("data=grammar", f"training.start_from={start}", "training.seed=1,2")
+    assert run("--multirun", *overrides, "training.freeze=[bridge.*]") == 0
+    assert len(trained) == 2
+
+
 def test_long_suffixes_stay_short_and_apart():
     first, second = (file_suffix(f"data.path={'x' * 300},training.seed={seed}") for seed in (1, 2))
     assert first != second

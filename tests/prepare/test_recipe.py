@@ -53,7 +53,7 @@ def test_the_page_has_every_setting(name: str) -> None:
         (["a=a.en,a.fr", "a=b.en,b.fr"], "a: there is a corpus of this name already"),
         (["a=a.en,a.fr", "--recipe", "a.yaml"], "a: there is a corpus of this name already"),
         (["a=a.en,a.fr", "--set", "seed"], "--set seed: expected NAME=VALUE"),
-        (["a=a.xlsx", "--source-language", "en", "--target-language", "fr"], "; write it as .tsv, with tabs"),
+        (["a=a.xlsx", "--source-language", "en", "--target-language", "fr"], "; write it as .csv, or as"),
         (["a=a.tsv", "--source-language", "en", "--target-language", "en"], "are both en"),
         (["a=no.tsv", "--source-language", "en", "--target-language", "fr"], "no.tsv: no such file"),
         (

@@ -261,11 +261,12 @@ def _checked(
     completed = composer.complete(overrides, multirun=multirun)
     for job in composer.jobs(overrides) if multirun else [overrides]:
         config = composer.compose(job, _check_job)
-        if multirun:
+        if multirun and not config.training.resume:  # or the last job might fail after hours of the others
             from translate.config.settings import check_config
             from translate.runs.checks import check_buildable
+            from translate.runs.fine_tuning import with_model_of_start
 
-            check_buildable(check_config(config))  # or the last job might fail after hours of the others
+            check_buildable(check_config(with_model_of_start(config, _keys(job))))
     if multirun:
         completed.append(f"{EXCLUDED}=[{','.join(['run.name', *composer.fixed(overrides)])}]")
     return completed, config

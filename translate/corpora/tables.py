@@ -51,7 +51,7 @@ def check_table(setting: str, path: Path) -> None:
     if not is_table(path):
         advice = "give the file of translations, or name it .tsv if tabs separate its columns"
         if path.suffix.lower() in OTHERS:
-            advice = "write it as .tsv, with tabs between the columns"
+            advice = "write it as .csv, or as .tsv with tabs between the columns"
         raise UserError(
             f"{setting}.target is not set and {shown_path(path)} is not a table that is read "
             f"({', '.join(TABLES)}); {advice}"
