@@ -73,15 +73,15 @@ def column(path: Path, name: str) -> list[str]:
         (
             "a.tsv",
             "a b\tc d\n",
-            "names a b, c d; choose another, or put a line of names above if that is a pair",
+            "names a b, c d; choose another, by its number if that is a pair",
         ),
         ("a.csv", "en fr\n", "a.csv, line 1: no comma in 'en fr'; expected commas between the columns"),
-        ("a.csv", 'en,fr\n"a\nb",c\nd\n', "a.csv, line 4: 1 comma-separated fields where the header has 2"),
+        ("a.csv", 'en,fr\n"a\nb",c\nd\n', "line 4: 1 comma-separated fields where the first line has 2"),
         ("a.csv", 'en;fr\n"a";"b\n', "a.csv, line 2: not valid CSV (unexpected end of data)"),
         (
             "a.csv",
             "hello,bonjour\na,b\n",
-            "its first line names hello, bonjour; choose another, or put a line",
+            "its first line names hello, bonjour; choose another, by its number",
         ),
         ("a.tsv", "n" * 5000 + "\tfr\na\tb\n", "no field 'en'; its first line names nnn"),
     ],

@@ -104,6 +104,21 @@ def test_columns_whose_names_tell_the_sides(tmp_path: Path, names: tuple[str, st
     assert corpus.source_language == ("en" if "en" in names else "source")
 
 
+@pytest.mark.parametrize("ending", ["tsv", "csv"])
+def test_columns_by_number(tmp_path: Path, ending: str) -> None:
+    """The first line is a pair then."""
+    mark = {"tsv": "\t", "csv": ","}[ending]
+    source = write(tmp_path / f"t.{ending}", [mark.join(("CC BY", *row)) for row in zip(SOURCE, TARGET)])
+    numbers = {"source_field": "2", "target_field": "3"}
+    corpus = load(train={"source": source}, **numbers)
+    assert (corpus.train.source, corpus.train.target) == (SOURCE, TARGET)
+    assert (corpus.source_language, corpus.target_language) == ("source", "target")
+    assert load(train={"source": source}, target_language="fr", **numbers).target_language == "fr"
+    wrong = message(train={"source": source}, source_field="2", target_field="4")
+    assert f"t.{ending}: no field '4'; it has 1, 2, 3; choose one with data.target_field" in wrong
+    assert "is a pair, give data.source_field=1" in message(train={"source": source})
+
+
 @pytest.mark.parametrize("mark", [",", ";"])
 def test_csv(tmp_path: Path, mark: str) -> None:
     """As spreadsheets write it: a byte order mark, and quoted values with marks and line ends."""

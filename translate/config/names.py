@@ -8,7 +8,7 @@ from pathlib import Path
 SHOWN, LONGEST_PATH = 100, 140  # characters in a message, of a value or a name, and of a path
 LONGEST_NAME, MOST_NAMES = 200, 10_000  # among which the nearest is looked for
 SHOWN_NAMES = 20  # in a message
-TABLES = (".tsv", ".csv", ".jsonl", ".json", ".ndjson", ".parquet", ".arrow")  # files of pairs
+TABLES = (".tsv", ".csv", ".tmx", ".jsonl", ".json", ".ndjson", ".parquet", ".arrow")  # files of pairs
 
 
 def config_directory() -> Path:

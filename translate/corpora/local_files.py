@@ -198,6 +198,8 @@ def _languages(data: DataConfig) -> tuple[str, str]:
         if suffixes[0] == suffixes[1]:  # source.txt and target.txt end alike
             suffixes = None, None
         return source or suffixes[0] or "source", target or suffixes[1] or "target"
+    if has_no_header(data.source_field, data.target_field):
+        return source or "source", target or "target"
     source = source or (data.source_field or "").split(".")[-1]
     target = target or (data.target_field or "").split(".")[-1]
     if source and target:
@@ -209,9 +211,14 @@ def _languages(data: DataConfig) -> tuple[str, str]:
         return source or "source", target or "target"
     raise UserError(
         f"{_short(data.train.source)}: cannot tell which columns are source and target; give "
-        "data.source_field and data.target_field; its columns (of a TSV, the first line names them; if "
-        f"that is a pair, add a line such as en<TAB>fr above) are {listed(cut(name, 40) for name in names)}"
+        "data.source_field and data.target_field; its columns (of a TSV, the first line names them; if that "
+        f"is a pair, give data.source_field=1 data.target_field=2) are {listed(cut(n, 40) for n in names)}"
     )
+
+
+def has_no_header(*fields: str | None) -> bool:
+    """Whether columns are chosen by their numbers, from 1: the first line is a pair then."""
+    return all(map(str.isdecimal, given)) if (given := [f for f in fields if f is not None]) else False
 
 
 def _of_side(names: Sequence[str], side: str) -> list[str]:
@@ -225,9 +232,11 @@ def table_reader(paths: Sequence[Path], data: DataConfig, languages: tuple[str, 
     While reading it raises ``UserError`` for an unknown field or a table without rows.
     """
 
+    header = not has_no_header(data.source_field, data.target_field, data.document_field)
+
     def blocks() -> Iterator[Sequence[Sequence[Any]]]:
         for path in paths:
-            table, count = read_table(path), 0
+            table, count = read_table(path, header=header), 0
             for block in numbered(table, chosen_columns(table, data, languages)):
                 count += len(block[0])
                 yield block

@@ -1,4 +1,4 @@
-"""Reads tables, files with both sides of a corpus in named columns: TSV, CSV, JSON, parquet, Arrow.
+"""Reads tables, files with both sides of a corpus in named columns: TSV, CSV, TMX, JSON, parquet, Arrow.
 
 A table may be a stranger's: every batch is validated, and all are bounded.
 """
@@ -18,12 +18,13 @@ import pyarrow.ipc
 import pyarrow.parquet
 
 from translate.config.names import TABLES, did_you_mean, listed, nearest, shorten, shown_path
+from translate.corpora.memories import read_units
 from translate.errors import UserError
 from translate.text.lines import MAX_LINE, check_expansion, expansion_bound, opened, read_line_blocks
 
 ROWS = 1 << 12  # of a block of JSON
 ARROW_ROWS = 1024  # decoded at a time: one long value may stand for a million rows
-OTHERS = (".xlsx", ".ods", ".tmx")  # files with both sides that are not read
+OTHERS = (".xlsx", ".ods")  # files with both sides that are not read
 _FILE = b"ARROW1"  # the file format of Arrow; the other is a stream
 _POINTER = b"version https://git-lfs"
 _BREAKS = re.compile(r"[\r\n]+")
@@ -63,15 +64,20 @@ def is_table(path: Path) -> bool:
     return Path(path.name.removesuffix(".gz")).suffix.lower() in TABLES
 
 
-def read_table(path: Path) -> Table:
+def read_table(path: Path, *, header: bool = True) -> Table:
     """Open a table, whose rows are read later.
+
+    Args:
+        header: whether the first line of TSV and CSV names the columns; else they are "1", "2" and so on.
 
     Raises:
         UserError: if it is missing or malformed, with the line; also while it is read.
     """
     suffix = Path(path.name.removesuffix(".gz")).suffix.lower()
     if suffix in (".tsv", ".csv"):
-        return _read_separated(path, suffix)
+        return _read_separated(path, suffix, header)
+    if suffix == ".tmx":
+        return _read_memory(path)
     if suffix in (".parquet", ".arrow"):
         found = _read_arrow(path, suffix)
         return from_arrow(next(found), found, shown_path(path))
@@ -85,8 +91,9 @@ def pick(table: Table, candidates: Sequence[str], advice: str) -> str:
             return name
     wanted = min(candidates, key=len)
     names = "it has"
-    if {".tsv", ".csv"} & set(Path(table.where).suffixes):
-        names, advice = "its first line names", f"{advice}, or put a line of names above if that is a pair"
+    has_header = table.names[:1] != ["1"]
+    if has_header and {".tsv", ".csv"} & set(Path(table.where).suffixes):
+        names, advice = "its first line names", f"{advice}, by its number if that is a pair"
     raise UserError(
         f"{table.where}: no field {shorten(wanted, 100)!r}"
         f"{did_you_mean(nearest(wanted, table.names))}; {names} {listed(table.names)}; {advice}"
@@ -185,8 +192,21 @@ def _bounded(batches: Iterable[pyarrow.RecordBatch], bound: int, path: Path) -> 
         yield batch
 
 
-def _read_separated(path: Path, suffix: str) -> Table:
-    """Values with a header; ``.csv`` has quotation marks, in ``.tsv`` they are plain characters.
+def _read_memory(path: Path) -> Table:
+    """Units of a translation memory; a language without a variant has an empty one."""
+    units = read_units(path)
+    start = list(islice(units, ROWS))
+
+    def read(names: Sequence[str]) -> Iterator[list[list[str]]]:
+        rest = chain(start, units)
+        while block := list(islice(rest, ROWS)):
+            yield [[unit.get(name, "") for unit in block] for name in names]
+
+    return Table(shown_path(path), list({name: None for unit in start for name in unit}), read)
+
+
+def _read_separated(path: Path, suffix: str, header: bool) -> Table:
+    """Values, with a header or without; ``.csv`` has quotation marks, in ``.tsv`` they are plain characters.
 
     Commas separate CSV, or the semicolons that spreadsheets write where a comma is the decimal point.
     """
@@ -198,7 +218,9 @@ def _read_separated(path: Path, suffix: str) -> Table:
     lines = chain([first], lines)
     mark = "\t" if suffix == ".tsv" else max(",;", key=first.count)
     rows = _quoted(lines, mark, where) if suffix == ".csv" else enumerate((x.split(mark) for x in lines), 1)
-    _, names = next(rows, (1, [""]))
+    start = next(rows, (1, [""]))
+    names = start[1] if header else [str(number) for number in range(1, len(start[1]) + 1)]
+    rows = rows if header else chain([start], rows)
     kind = {"\t": "tab", ",": "comma", ";": "semicolon"}[mark]
     if len(names) == 1:
         raise UserError(
@@ -212,7 +234,7 @@ def _read_separated(path: Path, suffix: str) -> Table:
             for number, row in block:
                 if len(row) != len(names):
                     found = f"{len(row)} {kind}-separated fields"
-                    raise UserError(f"{where}, line {number}: {found} where the header has {len(names)}")
+                    raise UserError(f"{where}, line {number}: {found} where the first line has {len(names)}")
             yield [
                 [_sentence(row[index], names[index], where, "line", number) for number, row in block]
                 for index in indices

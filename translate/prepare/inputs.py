@@ -10,6 +10,7 @@ import pyarrow
 import pyarrow.parquet
 
 from translate.config.names import shorten, shown_path
+from translate.corpora.local_files import has_no_header
 from translate.corpora.tables import check_table, pick, read_table
 from translate.errors import UserError
 from translate.prepare.recipe import CorpusFiles, HeldFiles, Recipe
@@ -198,13 +199,14 @@ def _side_by_side(given: Input) -> Iterator[RawPair]:
 
 
 def _of_table(given: Input, languages: tuple[str, str]) -> Iterator[RawPair]:
-    table = read_table(given.source)
+    document = None if given.document is None else str(given.document)
+    table = read_table(given.source, header=not has_no_header(*given.fields, document))
     names = [
         pick(table, [field] if field is not None else [language, f"translation.{language}"], _FIELDS)
         for field, language in zip(given.fields, languages)
     ]
-    if given.document is not None:
-        names.append(pick(table, [str(given.document)], _DOCUMENT))
+    if document is not None:
+        names.append(pick(table, [document], _DOCUMENT))
     for columns in table.read(names):
         for values in zip(*columns):
             yield values[0], values[1], values[2] if len(values) > 2 else None
