@@ -87,7 +87,7 @@ def main() -> None:
     estimated = estimate_links(sources, targets, method=method)[sample]
     links = {"neural": neural[0]}
     if arguments.reverse:
-        links["neural"] = [symmetrise(a.sure, b.sure, method) for a, b in zip(*neural, strict=True)]
+        links["neural"] = [symmetrise(a, b, method) for a, b in zip(*neural, strict=True)]
         links["majority"] = [majority(*votes) for votes in zip(*neural, estimated, strict=True)]
     links["statistical"] = estimated
     if arguments.eflomal:

@@ -186,7 +186,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("runs/demo"), help="folder of the runs")
     parser.add_argument("--seeds", type=int, nargs="+", default=[1], help="train once with each")
     parser.add_argument("--docs", action="store_true", help="write the tables of the documentation")
-    parser.add_argument("overrides", nargs="*", help="settings, such as training.max_steps=50")
+    parser.add_argument("overrides", nargs="*", help="settings, such as training.max_steps=500")
     arguments = parser.parse_args()
     began = time.monotonic()
     for seed in arguments.seeds:

@@ -195,7 +195,7 @@ def main() -> None:
     parser.add_argument(
         "--table", action="store_true", help="write the table of mechanisms, and train nothing"
     )
-    parser.add_argument("overrides", nargs="*", help="settings, such as training.max_steps=50")
+    parser.add_argument("overrides", nargs="*", help="settings, such as training.max_steps=500")
     arguments = parser.parse_args()
     page = arguments.docs / "mechanisms.md"
     write_between(page, TABLE_MARK, mechanism_table())
