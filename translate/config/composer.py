@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from hydra.errors import HydraException
 from omegaconf import DictConfig, open_dict
 from omegaconf.errors import OmegaConfBaseException
 
+from translate.config.data import SPLITS
 from translate.config.declare import plain
 from translate.config.files import leaves
 from translate.config.messages import explain_composing, malformed, named_elsewhere
@@ -27,6 +28,8 @@ from translate.errors import UserError
 VERSION_BASE = "1.3"
 PATTERNS = ("*/*.yaml", "*/*/*.yaml")  # of files in groups
 MAX_CHECKED_JOBS = 30  # of a sweep, before it starts
+EXPRESSIONS = tuple("'\"[{(")  # the first characters of values that are more than text
+FILES = tuple(f"data.{split}.{side}" for split in SPLITS for side in ("source", "target"))
 EXPERIMENT = "experiment"  # the group whose files set keys of all sections
 # Malformed files make Hydra and OmegaConf raise the last four beside their own errors.
 FAILURES = (
@@ -148,16 +151,15 @@ class Composer:
             override = self._parse(text)
             key = override.key_or_group
             if override.is_sweep_override() and not multirun:
-                raise UserError(
-                    f"{shorten(text)}: several values are a sweep and need --multirun; "
-                    f"a list is written {key}=[a,b]"
-                )
+                other = "several files as 'part*.en'" if key in FILES else f"a list is written {key}=[a,b]"
+                raise UserError(f"{shorten(text)}: several values are a sweep and need --multirun; {other}")
             if "/" in key and key not in groups and not override.is_hydra_override():
                 raise UserError(f"{shorten(key)}: no such group{did_you_mean(nearest(key, groups))}")
             group, choice = key.replace(".", "/"), override.value()
             if "." in key and group in groups and isinstance(choice, str):
                 raise UserError(f"{key}: this is a section; a choice is written {group}={shorten(choice)}")
             is_choice = key in groups or "/" in key or override.package or override.is_hydra_override()
+            text = str(override.input_line)
             completed.append(text if is_choice or text.startswith(("+", "~")) else f"++{text}")
         return completed
 
@@ -178,9 +180,16 @@ class Composer:
             return config
 
     def _parse(self, text: str) -> Override:
+        """An override; a value that is no expression of Hydra's, such as ``Français``, is text."""
         try:
             (parsed,) = self.parser.parse_overrides([text])
         except (HydraException, ValueError, RecursionError) as error:
+            name, equals, value = text.partition("=")
+            if equals and value.isprintable() and not value.startswith(EXPRESSIONS):
+                escaped = value.replace("'", "\\'")
+                with suppress(HydraException, ValueError, RecursionError):
+                    (parsed,) = self.parser.parse_overrides([f"{name}='{escaped}'"])
+                    return parsed
             reason = (str(error).splitlines() or [""])[0]
             raise UserError(malformed(text, reason, self.choices())) from error
         return parsed

@@ -217,7 +217,7 @@ def malformed(text: str, reason: str, choices: Mapping[str, list[str]]) -> str:
             elif text in options:
                 known = f"; did you mean {group}={text}?"
         return f"{shorten(text)!r}: an override is written name=value{known}"
-    quoting = "a value with special characters is quoted: \"name='a b, c'\""
+    quoting = "text that is no list is quoted: \"name='[a b'\""
     return f"{shorten(text)!r}: not a valid override ({shorten(reason)}); {quoting}"
 
 
