@@ -4,7 +4,7 @@ import pytest
 
 from translate.alignment import formats
 from translate.cli.align import options as align_options
-from translate.cli.options import MachineOptions, Symmetrisation, TranslationMachine
+from translate.cli.options import MachineOptions, Symmetrisation, TranslationMachine, check_languages
 from translate.cli.text_options import (
     AlignmentOptions,
     LengthOptions,
@@ -12,6 +12,7 @@ from translate.cli.text_options import (
     SampleOptions,
     SearchOptions,
 )
+from translate.errors import UserError
 from translate.figures.figure import check_extension
 from translate.links.symmetrise import SYMMETRISATIONS
 
@@ -34,6 +35,13 @@ def test_options_left_out_decide_nothing(group: type) -> None:
     of_the_command["engine"] = "torch"
     for name, value in vars(group()).items():
         assert value == of_the_command[name] if name in of_the_command else not value
+
+
+def test_names_that_are_no_codes_tell_no_language() -> None:
+    check_languages({"a": ("en", "fr"), "b": ("English", "French"), "c": ("source", "target")}, "compare")
+    check_languages({"a": ("en", "pt-BR"), "b": ("", "")}, "compare")
+    with pytest.raises(UserError, match="b translates fr to en"):
+        check_languages({"a": ("en", "fr"), "b": ("fr", "en")}, "compare")
 
 
 def test_names_that_help_lists_are_those_of_the_library() -> None:

@@ -95,7 +95,9 @@ def test_given_validation_is_used_and_overlap_is_told(tmp_path: Path) -> None:
     given = {"source": write(tmp_path / "v.en", ["b", "q"]), "target": write(tmp_path / "v.fr", ["y", "q"])}
     corpus = load(tmp_path, ["a", "b", "c"], ["x", "y", "z"], validation=given, validation_pairs=1)
     assert (len(corpus.train), corpus.validation.source) == (3, ["b", "q"])
-    assert corpus.notes == ("validation pairs that are also in train: 1",)
+    assert corpus.notes == (
+        "validation pairs that are also in train: 1; data.drop_overlap=true takes them out of train",
+    )
 
 
 @pytest.mark.parametrize("at_once", [1 << 20, 13])

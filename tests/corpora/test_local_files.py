@@ -116,7 +116,30 @@ def test_columns_by_number(tmp_path: Path, ending: str) -> None:
     assert load(train={"source": source}, target_language="fr", **numbers).target_language == "fr"
     wrong = message(train={"source": source}, source_field="2", target_field="4")
     assert f"t.{ending}: no field '4'; it has 1, 2, 3; choose one with data.target_field" in wrong
-    assert "is a pair, give data.source_field=1" in message(train={"source": source})
+    assert "; if its first line is a pair, write data.source_field=1 data.target_field=2" in message(
+        train={"source": source}
+    )
+
+
+def test_patterns_name_several_files(tmp_path: Path) -> None:
+    """Side by side in the order of their names; tables, too."""
+    for part, begin in (("b", 2), ("a", 0)):
+        write(tmp_path / f"{part}.en", SOURCE[begin : begin + 2])
+        write(tmp_path / f"{part}.fr", TARGET[begin : begin + 2])
+        pairs = zip(SOURCE[begin : begin + 2], TARGET[begin : begin + 2])
+        write(tmp_path / f"{part}.tsv", ["\t".join(row) for row in (("en", "fr"), *pairs)])
+    for train in (
+        {"source": str(tmp_path / "*.en"), "target": str(tmp_path / "?.fr")},
+        {"source": str(tmp_path / "[ab].tsv")},
+    ):
+        corpus = load(train=train)
+        assert (corpus.train.source, corpus.train.target) == (SOURCE[:4], TARGET[:4])
+        assert (corpus.source_language, corpus.target_language) == ("en", "fr")
+    one = {"source": str(tmp_path / "*.en"), "target": str(tmp_path / "a.fr")}
+    assert "data.train: 2 files of sources but 1 of targets" in message(train=one)
+    assert "data.train.source: no file matches" in message(
+        train={"source": str(tmp_path / "*.de"), "target": "x"}
+    )
 
 
 @pytest.mark.parametrize("mark", [",", ";"])

@@ -57,7 +57,9 @@ def test_shards_are_one_corpus(values: dict[str, Any]) -> None:
     assert corpus.train.source == [f"s {n}" for n in range(33)]
     assert corpus.train.target == [f"t {n}" for n in range(33)]
     assert corpus.validation.corpora == ["law", "news"] * 2
-    assert corpus.notes == ("test pairs that are also in train: 3",)
+    assert corpus.notes == (
+        "test pairs that are also in train: 3; data.drop_overlap=true takes them out of train",
+    )
     assert corpus.train.fingerprint == load_corpus(data_config(values)).train.fingerprint
     dropped = load_corpus(data_config({**values, "drop_overlap": True}))
     assert dropped.train.source == [f"s {n}" for n in range(30)]

@@ -79,6 +79,21 @@ def test_mistakes_are_one_sentence(
     assert not Path("out", "manifest.json").exists()
 
 
+def test_columns_on_the_command_line(tmp_path: Path, translate_command: Command) -> None:
+    pytest.importorskip("duckdb", reason="DuckDB is not installed")
+    pytest.importorskip("py3langid", reason="py3langid is not installed")
+    table = tmp_path / "pairs.csv"
+    table.write_text("".join(f'x,"{s}","{t}"\n' for s, t in grammar_pairs(50)))
+    fields = [f"corpora.pairs.{side}_field={number}" for side, number in (("source", 2), ("target", 3))]
+    result = translate_command(
+        *("prepare", f"pairs={table}", "--source-language", "en", "--target-language", "fr", "--workers", 1),
+        *("--set", fields[0], "--set", fields[1], "--set", "links.min_probability=null"),
+        *("--set", "validation_pairs=0", "--set", "near_duplicates=false", "--out", tmp_path / "out"),
+    )
+    assert result.code == 0, result.err
+    assert len(pairs_of(tmp_path / "out")) == 50
+
+
 def test_a_recipe_and_the_command_line_together(tmp_path: Path, translate_command: Command) -> None:
     pytest.importorskip("duckdb", reason="DuckDB is not installed")
     pytest.importorskip("py3langid", reason="py3langid is not installed")

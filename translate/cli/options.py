@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, get_args, g
 import typer
 
 from translate.cli.console import print_note
-from translate.config.names import listed, shown_path
+from translate.config.names import is_code, listed, shown_path
 from translate.errors import UserError
 
 if TYPE_CHECKING:
@@ -215,7 +215,8 @@ def check_languages(languages: Mapping[str, tuple[str, str]], command: str) -> N
     """Raise :class:`UserError` if runs do not translate between the same languages, by name."""
     first, *others = languages.items()
     for other in others:
-        if all(first[1]) and all(other[1]) and first[1] != other[1]:
+        known = all(map(is_code, (*first[1], *other[1])))  # "source" and "English" tell no language
+        if known and first[1] != other[1]:
             facts = [f"{name} translates {' to '.join(pair)}" for name, pair in (first, other)]
             raise UserError(f"{command} needs the same languages; {', '.join(facts)}")
 

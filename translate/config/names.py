@@ -1,6 +1,7 @@
 """The place of ``conf/``, the valid name nearest to a wrong one, and texts cut for a message."""
 
 import difflib
+import re
 from collections.abc import Iterable, Sequence
 from itertools import islice
 from pathlib import Path
@@ -9,6 +10,12 @@ SHOWN, LONGEST_PATH = 100, 140  # characters in a message, of a value or a name,
 LONGEST_NAME, MOST_NAMES = 200, 10_000  # among which the nearest is looked for
 SHOWN_NAMES = 20  # in a message
 TABLES = (".tsv", ".csv", ".tmx", ".jsonl", ".json", ".ndjson", ".parquet", ".arrow")  # files of pairs
+_CODE = re.compile(r"[a-z]{2,3}([-_][A-Za-z]{2,4})?")
+
+
+def is_code(language: str) -> bool:
+    """Whether this looks like the code of a language, such as ``en`` or ``pt-BR``."""
+    return _CODE.fullmatch(language) is not None
 
 
 def config_directory() -> Path:

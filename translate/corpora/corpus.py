@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from translate.config.data import SPLITS, DataConfig, members_of
-from translate.config.names import shorten, shown_path
+from translate.config.names import is_code, shorten, shown_path
 from translate.corpora import mixture
 from translate.corpora.document_rows import beside, context_notes
 from translate.corpora.filters import REASONS, filter_pairs, hold_out, overlap_of
@@ -65,6 +65,11 @@ class Corpus:
         lines = [f"{self.name} {self.source_language}-{self.target_language}, pairs: {', '.join(sizes)}"]
         for name, reasons in self.dropped.items():
             lines.append(f"dropped from {name}: {_describe(reasons) or 'none'}")
+        if not (is_code(self.source_language) and is_code(self.target_language)):
+            lines.append(
+                "note: these are no codes of languages; to serve the run or translate documents, give codes: "
+                "data.source_language=en data.target_language=fr"
+            )
         return [*lines, *self.notes]
 
 
@@ -127,6 +132,8 @@ def _completed(
     if data.drop_overlap and overlap:
         dropped["overlap"] = len(overlap)
         train = train.without(overlap)
+    elif overlap:
+        told[0] += "; data.drop_overlap=true takes them out of train"
     if data.max_train_pairs is not None and len(train) > data.max_train_pairs:
         dropped["beyond_limit"] = len(train) - data.max_train_pairs
         train = train.part(0, data.max_train_pairs)

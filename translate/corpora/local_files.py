@@ -1,5 +1,6 @@
 """Reads parallel corpora from local files: two parallel files, one table, or a folder of splits."""
 
+import glob
 import os
 import re
 from collections.abc import Iterator, Sequence
@@ -10,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from translate.config.data import SPLITS, DataConfig, FileSplit, members_of
-from translate.config.names import TABLES, cut, did_you_mean, listed, nearest, shorten
+from translate.config.names import TABLES, cut, did_you_mean, is_code, listed, nearest, shorten
 from translate.corpora.document_rows import beside, numbered
 from translate.corpora.split import RawCorpus, Split, SplitReader
 from translate.corpora.tables import Table, check_table, is_table, pick, read_table
@@ -25,7 +26,6 @@ PREFIXES = {
 }
 _NO_LANGUAGE = ("gz", "txt", "text", "tok", "raw", "clean", "lc", "norm", "bpe", *(s[1:] for s in TABLES))
 _SIDES = {"source": ("source", "src"), "target": ("target", "tgt", "trg")}  # columns
-_CODE = re.compile(r"[a-z]{2,3}([-_][A-Za-z]{2,4})?")  # of a language that names a column
 _LANGUAGE = re.compile(r"[A-Za-z]{2,8}([-_][A-Za-z0-9]{1,8})*")
 
 
@@ -45,19 +45,36 @@ def load_files(data: DataConfig) -> RawCorpus:
     languages = _languages(data)
     splits = {}
     for name, files in given.items():
-        source = user_path(files.source)
-        if files.target is not None:
-            _check_sides(name, files, languages)
+        sources = matching(files.source)
         if files.target is None:
-            splits[name] = table_reader([source], data, languages)
-        elif data.document_field is None:
-            splits[name] = SplitReader(partial(_pair_blocks, source, user_path(files.target)))
+            splits[name] = table_reader(sources, data, languages)
+            continue
+        _check_sides(name, files, languages)
+        targets = matching(files.target)
+        if len(sources) != len(targets):
+            raise UserError(f"data.{name}: {len(sources):,} files of sources but {len(targets):,} of targets")
+        if data.document_field is None:
+            splits[name] = SplitReader(partial(_blocks_of_pairs, list(zip(sources, targets))))
         else:
             raise UserError(
                 f"data.document_field={_short(data.document_field)}: two files have no columns; give a file "
                 "with the id of each pair's document, data.train.documents=FILE"
             )
     return RawCorpus(languages, splits)
+
+
+def matching(name: str) -> list[Path]:
+    """The file of this name, or all that match it as a pattern, in the order of their names.
+
+    Raises:
+        UserError: for a pattern that no file matches.
+    """
+    path = user_path(name)
+    if not glob.has_magic(name) or os.path.exists(path):
+        return [path]
+    if not (found := sorted(glob.glob(str(path)))):
+        raise UserError(f"no file matches {_short(name)}")
+    return [Path(one) for one in found]
 
 
 def language_of(path: str) -> str | None:
@@ -92,6 +109,10 @@ def pair_of(source: str | Path, target: str | Path) -> Split:
     blocks = list(_pair_blocks(Path(source), Path(target)))
     source_lines, target_lines = ([line for block in blocks for line in block[side]] for side in (0, 1))
     return Split(source_lines, target_lines)
+
+
+def _blocks_of_pairs(files: Sequence[tuple[Path, Path]]) -> Iterator[tuple[list[str], list[str]]]:
+    return (block for source, target in files for block in _pair_blocks(source, target))
 
 
 def _pair_blocks(source: Path, target: Path) -> Iterator[tuple[list[str], list[str]]]:
@@ -204,15 +225,18 @@ def _languages(data: DataConfig) -> tuple[str, str]:
     target = target or (data.target_field or "").split(".")[-1]
     if source and target:
         return source, target
-    names = read_table(user_path(str(data.train.source))).names
-    if not source and not target and len(names) == 2 and all(map(_CODE.fullmatch, names)):
+    names = read_table(matching(str(data.train.source))[0]).names
+    if not source and not target and len(names) == 2 and all(map(is_code, names)):
         return names[0], names[1]
     if all(_of_side(names, side) for side in _SIDES):
         return source or "source", target or "target"
+    first = ""
+    if {".tsv", ".csv"} & set(Path(str(data.train.source)).suffixes):
+        first = "; if its first line is a pair, write data.source_field=1 data.target_field=2"
+    shown = listed(cut(name, 40) for name in names)
     raise UserError(
-        f"{_short(data.train.source)}: cannot tell which columns are source and target; give "
-        "data.source_field and data.target_field; its columns (of a TSV, the first line names them; if that "
-        f"is a pair, give data.source_field=1 data.target_field=2) are {listed(cut(n, 40) for n in names)}"
+        f"{_short(data.train.source)}: cannot tell which columns are source and target; write "
+        f"data.source_field=NAME data.target_field=NAME with two of {shown}{first}"
     )
 
 
@@ -297,8 +321,9 @@ def check_present(data: DataConfig, where: str = "data") -> None:
 
 
 def check_readable(setting: str, name: str) -> None:
-    """Raise ``UserError`` if the file that ``setting`` names is missing, a folder or a special file."""
+    """Raise ``UserError`` if a file that ``setting`` names is missing, a folder or a special file."""
     try:
-        check_file(user_path(name))
+        for path in matching(name):
+            check_file(path)
     except UserError as error:
         raise UserError(f"{setting}: {error}") from error

@@ -1,6 +1,5 @@
 """The files of a recipe: which there are, whether they stay the same, and their pairs in chunks."""
 
-import glob
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain, zip_longest
@@ -10,13 +9,13 @@ import pyarrow
 import pyarrow.parquet
 
 from translate.config.names import shorten, shown_path
-from translate.corpora.local_files import has_no_header
+from translate.corpora.local_files import has_no_header, matching
 from translate.corpora.tables import check_table, pick, read_table
 from translate.errors import UserError
 from translate.prepare.recipe import CorpusFiles, HeldFiles, Recipe
 from translate.prepare.row_keys import text_key
 from translate.text.bounded import checksum
-from translate.text.lines import check_file, read_line_blocks, user_path
+from translate.text.lines import check_file, read_line_blocks
 
 SPLITS = ("train", "validation", "test")
 CHUNK_PAIRS, CHUNK_CHARACTERS = 20_000, 1 << 23
@@ -90,18 +89,18 @@ def _inputs_of(
         if part.target is not None or split == 0:
             raise UserError(f"{where}.source is not set; expected a file of sentences or a table")
         return []
-    sources = _paths(part.source, f"{where}.source")
+    sources = _listed(part.source, f"{where}.source")
     for path in sources if part.target is None else ():
         check_table(where, path)
     targets: list[Path | None] = [None] * len(sources)
     documents: list[Path | str | None] = [None] * len(sources)
     if part.target is not None:
-        targets = [*_paths(part.target, f"{where}.target")]
+        targets = [*_listed(part.target, f"{where}.target")]
     if split == 0 and files.document is not None:
         if part.target is None:
             documents = [str(files.document)] * len(sources)
         else:
-            documents = [*_paths(files.document, f"{where}.document")]
+            documents = [*_listed(files.document, f"{where}.document")]
     for side, count in (("target", len(targets)), ("document", len(documents))):
         if count != len(sources):
             raise UserError(
@@ -114,18 +113,12 @@ def _inputs_of(
     ]
 
 
-def _paths(given: str | list[str], where: str) -> list[Path]:
-    found: list[Path] = []
-    for name in [given] if isinstance(given, str) else given:
-        path = user_path(name)
-        if glob.has_magic(name) and not path.exists():
-            matching = sorted(glob.glob(str(path)))
-            if not matching:
-                raise UserError(f"{where}: no file matches {shorten(name, 150)}")
-            found += map(Path, matching)
-        else:
-            found.append(path)
-    return found
+def _listed(given: str | list[str], where: str) -> list[Path]:
+    names = [given] if isinstance(given, str) else given
+    try:
+        return [path for name in names for path in matching(name)]
+    except UserError as error:
+        raise UserError(f"{where}: {error}") from error
 
 
 def digest_of(path: Path) -> str:
