@@ -1,6 +1,16 @@
-"""``python -m translate``: the command, also where its script is not on the path."""
+"""The ``translate`` command, and ``python -m translate``."""
 
-from translate.cli.main import main
+import signal
+
+
+def main() -> None:
+    """Run the command line; while its modules are imported, Ctrl-C ends the process without a word."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    from translate.cli.main import main as run
+
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    run()
+
 
 if __name__ == "__main__":
     main()

@@ -1,5 +1,6 @@
 import io
 import os
+import signal
 import subprocess
 import sys
 import warnings
@@ -42,6 +43,40 @@ def test_a_bar_is_shown_where_it_covers_nothing(
     shown = sys.stderr.getvalue()  # type: ignore[attr-defined]
     assert bool(shown) == is_shown
     assert ("800/1200" in shown and " pairs/s" in shown) == is_shown
+
+
+def test_ctrl_c_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Also where a package that is being imported makes another error of it."""
+
+    def importing() -> None:
+        try:
+            raise KeyboardInterrupt
+        except KeyboardInterrupt as error:
+            raise RuntimeError("Error calling __set_name__") from error
+
+    def reading() -> None:
+        with console.going_on():
+            raise KeyboardInterrupt
+
+    for stop, printed in (
+        (importing, "error: interrupted\n"),
+        (reading, "note: the same command goes on where it was interrupted\nerror: interrupted\n"),
+    ):
+        monkeypatch.setattr("translate.cli.doctor.doctor", stop)
+        assert run_command(["doctor"]) == 130
+        assert capsys.readouterr().err.lstrip("\n") == printed
+
+
+def test_ctrl_c_during_the_imports_of_the_command_itself(tmp_path: Path) -> None:
+    (tmp_path / "typer.py").write_text(
+        "import os, signal, time\nos.kill(os.getpid(), signal.SIGINT)\ntime.sleep(9)"
+    )
+    found = subprocess.run(
+        [sys.executable, "-m", "translate", "--help"],
+        env=os.environ | {"PYTHONPATH": f"{tmp_path}:{os.environ.get('PYTHONPATH', '')}"},
+        capture_output=True,
+    )
+    assert (found.returncode, found.stdout, found.stderr) == (-signal.SIGINT, b"", b"")
 
 
 def test_messages_are_one_bounded_line_that_no_terminal_obeys(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,6 +1,7 @@
 """``translate backtranslate``: synthetic pairs from monolingual text, to train on beside real ones."""
 
 import json
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -8,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
-from translate.cli.console import as_unicode, print_note, print_warnings, progress
+from translate.cli.console import as_unicode, going_on, print_note, print_warnings, progress
 from translate.cli.options import (
     AsJson,
     BeamSize,
@@ -104,16 +105,16 @@ def backtranslate(
     options = [_options(translator, pairs, samples, machine) for translator in translators]
     reads, writes = languages[0][0] or "source", languages[0][1] or "target"
     bar = progress(unit="lines", total=len(lines), quiet_meanwhile=True)
-    counts = synthesise(
-        lines,
-        out,
-        PairForm((reads, writes) if pairs.forward else (writes, reads), pairs.forward, pairs.tag),
-        partial(_translations, translators, options),
-        readable=lambda line: all(translator.reads_whole(line) for translator in translators),
-        plan=_plan(runs, pairs, samples, machine),
-        progress=bar.update,
-    )
-    bar.close()
+    with going_on(), closing(bar):
+        counts = synthesise(
+            lines,
+            out,
+            PairForm((reads, writes) if pairs.forward else (writes, reads), pairs.forward, pairs.tag),
+            partial(_translations, translators, options),
+            readable=lambda line: all(translator.reads_whole(line) for translator in translators),
+            plan=_plan(runs, pairs, samples, machine),
+            progress=bar.update,
+        )
     summary = "\n".join([*counts.summary_lines(), f"written to {out}"])
     print(json.dumps(counts.record()) if as_json else summary)
     for translator in translators:

@@ -8,6 +8,7 @@ import sys
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
@@ -103,6 +104,16 @@ def _unicode(text: str, where: str) -> str:
         return text.encode("utf-8", "surrogateescape").decode("utf-8")
     except UnicodeError as error:
         raise UserError(f"{where}: not UTF-8; convert it to UTF-8") from error
+
+
+@contextmanager
+def going_on() -> Iterator[None]:
+    """Say of a command that is interrupted how it goes on."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        print_note("the same command goes on where it was interrupted")
+        raise
 
 
 def unbuffer_lines() -> None:

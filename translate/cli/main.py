@@ -2,6 +2,7 @@
 
 import gc
 import importlib
+import signal
 import sys
 from collections.abc import Sequence
 from typing import Annotated, Any
@@ -121,6 +122,8 @@ def run(arguments: Sequence[str]) -> int:
     try:
         code = build_app(asked)(list(arguments), prog_name="translate", standalone_mode=False)
         sys.stdout.flush()
+        if code == INTERRUPTED:  # typer's own answer to Ctrl-C
+            print_error("interrupted")
         return code if isinstance(code, int) else 0
     except UserError as error:
         print_error(error)
@@ -137,6 +140,9 @@ def run(arguments: Sequence[str]) -> int:
         print_error("not enough memory; give a smaller file, a smaller --batch-size or more memory")
         return SYSTEM_FAILED
     except Exception as error:
+        if _follows_interrupt(error):
+            print_error("interrupted")
+            return INTERRUPTED
         # A usage error. Some versions of typer bring their own copy of click, whose exceptions have no
         # public name.
         if not hasattr(error, "format_message"):
@@ -145,8 +151,15 @@ def run(arguments: Sequence[str]) -> int:
         return WRONG_USE
 
 
+def _follows_interrupt(error: BaseException | None) -> bool:
+    """Whether Ctrl-C is behind an error: what was being imported may make another one of it."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__ or error.__context__
+    return error is not None
+
+
 def main() -> None:
-    """Entry point of the console script."""
+    """Run the command line of this process, and end it."""
     if sys.stdout is None:
         raise SystemExit("error: standard output is closed")
     use_utf_8()
@@ -155,6 +168,7 @@ def main() -> None:
     try:
         raise SystemExit(run(sys.argv[1:]))
     finally:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the end is near, and torch would print a traceback
         gc.freeze()  # the end of the process need not visit every object of torch once more
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from translate.cli.console import print_note, unbuffer_lines
+from translate.cli.console import going_on, print_note, unbuffer_lines
 from translate.cli.options import option
 from translate.errors import UserError, optional
 
@@ -82,7 +82,8 @@ def prepare(
         make_executor: Any = partial(OneMachine, memory=bound, workers=workers)
     else:
         make_executor = partial(Cluster, master=spark, memory=bound)
-    report = Preparation(chosen, out, make_executor, print_note).run()
+    with going_on():
+        report = Preparation(chosen, out, make_executor, print_note).run()
     print("\n".join([*summary(report), f"report, with examples of what was dropped: {out / PAGE}"]))
 
 
@@ -113,12 +114,13 @@ def _recipe(
         sides = files.split(",")
         if not equals or not name or not all(sides) or len(sides) > 3:
             raise UserError(f"{corpus[:150]}: expected NAME=SOURCE_FILE,TARGET_FILE or NAME=TABLE")
-        if name in (values.get("corpora") or {}):
+        if "source" in (settings_of := (values.get("corpora") or {}).get(name) or {}):
             raise UserError(f"{name[:100]}: there is a corpus of this name already; give each its own")
         found = dict(zip(_LANGUAGES, map(language_of, sides)))  # of two files, by their names
         if len({*found.values()} - {None}) == 2:
             values = found | values
-        _put(values, "corpora", {**(values.get("corpora") or {}), name: dict(zip(_SIDES, sides))})
+        settled = settings_of | dict(zip(_SIDES, sides))
+        _put(values, "corpora", {**(values.get("corpora") or {}), name: settled})
     for key in _LANGUAGES:
         if key not in values:
             raise UserError(f"{key} is not set; give --{key.replace('_', '-')} CODE, such as en")

@@ -13,7 +13,7 @@ from types import FrameType
 
 from translate.config.training import TrainingConfig
 from translate.runs.checkpoint import Writer
-from translate.runs.run_directory import is_run
+from translate.runs.run_directory import RunDirectory, is_run
 from translate.runs.shards import write_shards
 from translate.training.loop import Limits, Progress, Training
 from translate.training.parallel import World, whole
@@ -65,7 +65,8 @@ def leave_on_signals(directory: Path) -> AbstractContextManager[None]:
 
     def leave(number: int, frame: FrameType | None) -> None:
         name = TERMINATED if number == signal.SIGTERM else INTERRUPTED
-        how = f"translate resume {shlex.quote(str(directory))}" if is_run(directory) else "the same command"
+        new = is_run(directory) and not RunDirectory(directory).has_checkpoint()
+        how = f"translate resume {shlex.quote(str(directory))}" if new else "the same command"
         os.write(2, f"\n{name}: nothing had to be saved; go on with: {how}\n".encode())
         raise SystemExit(EXIT_CODES[name])
 
