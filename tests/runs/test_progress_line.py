@@ -9,7 +9,8 @@ import torch
 
 from translate.config.training import TrainingConfig
 from translate.runs import terminal_lines as progress_module
-from translate.runs.terminal_lines import ProgressLine, peak_memory
+from translate.runs.life import short_time_lines
+from translate.runs.terminal_lines import ProgressLine, closing_lines, peak_memory
 from translate.training.loop import Progress, Window
 from translate.training.update import StepReport
 
@@ -106,3 +107,43 @@ def test_memory_is_the_peak_of_the_process() -> None:
     kilobytes = re.search(r"VmHWM:\s+(\d+) kB", status)
     assert kilobytes is not None
     assert peak_memory(torch.device("cpu")) == pytest.approx(1024 * int(kilobytes[1]), rel=0.02)
+
+
+@pytest.mark.parametrize(
+    ("epoch", "batch", "pairs", "expected"),
+    [
+        (0, 2, 5000, "enough for 25 % of the pairs, 9 steps; for 5 readings, which are better: {} 21"),
+        (1, 2, 5000, "enough for 1.2 readings of all pairs, 9 steps; for 5 readings, which are better: {} 5"),
+        (0, 4, 400_000, "enough for 50 % of the pairs, 9 steps; for a whole reading: {} 3"),
+        (1, 0, 400_000, None),
+        (3, 0, 5000, None),
+    ],
+)
+def test_a_run_that_has_read_little_is_told_what_to_do(
+    epoch: int, batch: int, pairs: int, expected: str | None
+) -> None:
+    progress = Progress(step=9, epoch=epoch, batch=batch, seconds=60, elapsed=70)
+    training: Any = SimpleNamespace(progress=progress, stream=SimpleNamespace(epoch_length=lambda: 8))
+    job: Any = SimpleNamespace(directory=SimpleNamespace(path=Path("runs/x")))
+    found = short_time_lines(training, job, pairs)
+    if expected is not None:
+        command = "translate resume runs/x training.max_time="
+        seconds = 60 * int(expected.rpartition(" ")[2])
+        expected = expected.rpartition(" ")[0].replace("{}", f"{command}{seconds}")
+    assert found == ([] if expected is None else [f"note: the time was {expected}"])
+
+
+def test_the_closing_lines_add_up(tmp_path: Path) -> None:
+    settings: Any = SimpleNamespace(
+        data=SimpleNamespace(stages=[], read="text"),
+        training=TrainingConfig(),
+        run=SimpleNamespace(plugins=[]),
+    )
+    directory: Any = SimpleNamespace(path=Path("runs/x"))
+    progress = Progress(
+        step=19, epoch=1, seconds=153, validation_seconds=122, best=[(0.0, -5.74, 19)], best_step=19
+    )
+    shown = "\n".join(closing_lines(settings, progress, {"tokens_per_second": 3.0}, "", directory))
+    assert "19, 1 whole epoch\n" in shown
+    assert "2:33, 0:31 in steps and 2:02 in validation" in shown
+    assert "bleu below 1, nll 5.740 at step 19" in shown

@@ -40,6 +40,9 @@ from translate.training.loop import MAX_TIME, Limits, Progress, Training, fit
 from translate.training.parallel import connected, copy_whole, disconnect, local_device, was_restarted
 from translate.translator import Translator
 
+# Readings of the pairs that teach a model well, and fewer that get a note; of many pairs one is enough.
+READINGS, ENOUGH, MANY_PAIRS = 5, 3, 200_000
+
 
 def train(config: DictConfig, free: Collection[str] = ()) -> int:
     """Train, score and describe a run; returns the exit code (75 after SIGTERM, 130 after Ctrl-C).
@@ -99,8 +102,9 @@ def live(job: Job, config: DictConfig, free: Collection[str] = ()) -> int:
                 print(interrupted_line(reason, training.progress, job), flush=True)
                 return EXIT_CODES[reason]
             print(f"training ended: {reason}", flush=True)
-            if reason == MAX_TIME and training.progress.epoch == 0 and job.limits.by_time:
-                print(short_time_line(training, job), flush=True)
+            if reason == MAX_TIME and job.limits.by_time:
+                for line in short_time_lines(training, job, len(corpus.train)):
+                    print(line, flush=True)
         disconnect()
         if job.world.is_main:
             finish(job.settings, training.progress, translator, corpus, job.directory)
@@ -189,17 +193,20 @@ def finished_line(progress: Progress, job: Job) -> str:
     return f"{line}; for twice its length: {resume_command(job)} {more}"
 
 
-def short_time_line(training: Training, job: Job) -> str:
-    """Says how little of the corpus a run has read, and gives the command that reads all of it once."""
+def short_time_lines(training: Training, job: Job, pairs: int) -> list[str]:
+    """Say how often a run has read its corpus, if that is little, and give the command for more."""
     progress = training.progress
-    share = max(1, progress.batch) / max(1, training.stream.epoch_length())
-    seconds = progress.elapsed + progress.training_seconds * (1 / share - 1)
+    batches = max(1, training.stream.epoch_length())
+    readings = progress.epoch + max(progress.epoch == 0, progress.batch) / batches
+    wanted = READINGS if pairs < MANY_PAIRS else 1
+    if readings >= min(wanted, ENOUGH):
+        return []
+    seconds = progress.elapsed + progress.training_seconds * (wanted / readings - 1)
     more = f"training.max_time={60 * math.ceil(seconds / 60)}"
     steps = f"{progress.step:,} step{'s' * (progress.step != 1)}"
-    return (
-        f"note: the time was enough for {100 * share:.2g} % of the pairs, {steps}; to read all of them once, "
-        f"where several times are better: {resume_command(job)} {more}"
-    )
+    read = f"{100 * readings:.2g} % of the pairs" if readings < 1 else f"{readings:.1f} readings of all pairs"
+    aim = f"{wanted} readings, which are better" if wanted > 1 else "a whole reading"
+    return [f"note: the time was enough for {read}, {steps}; for {aim}: {resume_command(job)} {more}"]
 
 
 def interrupted_line(reason: str, progress: Progress, job: Job) -> str:

@@ -165,19 +165,20 @@ def closing_lines(
     settings: Settings, progress: Progress, scores: Mapping[str, Any], changes: str, directory: RunDirectory
 ) -> list[str]:
     """The run as a table, one line a row; ``changes`` are those of the scores since its start."""
-    epochs = f"{progress.epoch:,} whole epochs"
+    epochs = f"{progress.epoch:,} whole epoch{'s' * (progress.epoch != 1)}"
     if settings.data.stages:  # the end of a stage cuts an epoch short
         epochs = f"{progress.epoch + bool(progress.batch or progress.block):,} epochs started"
     rows = {
         "steps": f"{progress.step:,}, {epochs}",
         "target tokens": f"{progress.tokens:,}, {scores['tokens_per_second']:,.0f} a second",
-        "time": f"{clock(progress.elapsed)} with the reading of the corpus, "
-        f"{clock(progress.training_seconds)} in steps and {clock(progress.validation_seconds)} in validation",
+        "time": f"{clock(progress.seconds)}, {clock(progress.training_seconds)} in steps and "
+        f"{clock(progress.validation_seconds)} in validation",
     }
     if progress.best:
         metric = settings.training.best_metric
         value, likelihood, _ = progress.best[0]
-        shown = [score_text(metric, abs(value))]
+        chance = metric == "bleu" and value == 0  # as of hooks.goodness
+        shown = ["bleu below 1" if chance else score_text(metric, abs(value))]
         if metric != "nll" and math.isfinite(likelihood):
             shown.append(score_text("nll", -likelihood))
         rows["best validation"] = f"{', '.join(shown)} at step {progress.best_step:,}"
