@@ -124,15 +124,17 @@ async def _download(asked: Asked) -> Response:
 
 
 def _detected(service: Service, text: str) -> dict[str, Any]:
-    """The likeliest source language of a text, with a confidence in percent."""
-    code, confidence = identify(text, service.catalogue.sources())
+    """The likeliest language of a text among all of the models, with a confidence in percent."""
+    code, confidence = identify(text, service.catalogue.languages())
     return {"confidence": round(100 * confidence, 1), "language": code}
 
 
 def _source(service: Service, code: str, text: str) -> tuple[str, dict[str, Any] | None]:
     """The source language of a text; with its confidence if it was to be identified."""
     if code == "auto":
-        found = _detected(service, text)
+        found, sources = _detected(service, text), service.catalogue.sources()
+        if found["language"] not in sources:  # nothing is translated from it
+            found = {"confidence": 0.0, "language": identify(text, sources)[0]}
         return found["language"], found
     if code not in service.catalogue.languages():
         raise RefusalError(400, f"{code[:20]} is not supported")
