@@ -1,3 +1,4 @@
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -208,3 +209,15 @@ def test_the_tag_of_a_mixture_stays_before_a_sentence_with_markup() -> None:
     assert marked.score == pytest.approx(plain.score, abs=1e-5)
     assert "<own>" not in marked.text
     assert marked.text.count("<b>") == marked.text.count("</b>") == 1
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"search": {"beam_size": 3}}, "search: expected a SearchConfig, got {'beam_size': 3}"),
+        ({"prefix": 3}, "prefix: expected text, got 3"),
+    ],
+)
+def test_options_of_another_type(tokenizers: TokenizerPair, given: dict[str, Any], message: str) -> None:
+    with pytest.raises(UserError, match=re.escape(message)):
+        build(tokenizers).translate(["a"], **given)

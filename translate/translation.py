@@ -85,6 +85,10 @@ class TranslateOptions:
         for name, number in (("n_best", self.n_best), ("mbr", 2 if self.mbr is None else self.mbr)):
             if type(number) is not int:
                 raise UserError(f"{name}: expected an integer, got {shorten(repr(number))}")
+        for name, kind, words in (("search", SearchConfig, "a SearchConfig"), ("prefix", Sequence, "text")):
+            value = getattr(self, name)
+            if not isinstance(value, kind | None):
+                raise UserError(f"{name}: expected {words}, got {shorten(repr(value))}")
         asked: dict[str, Any] = {"beam_size": self.beam_size, "batch_size": self.batch_size}
         asked["sample"] = True if self.mbr else None
         given = {name: value for name, value in asked.items() if value is not None}

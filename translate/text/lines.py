@@ -87,7 +87,9 @@ def _decoded(content: bytes | bytearray, path: Path, number: int) -> str:
         text = content.decode("utf-8")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + number
-        advice = (other_format(content) if number == 1 else None) or "convert the file to UTF-8"
+        advice = "convert the file to UTF-8 (iconv -f latin1 -t utf-8)"
+        if number == 1:
+            advice = other_format(content) or advice
         # without the error, which holds the content
         raise UserError(f"{shown_path(path)}, line {line}: not UTF-8; {advice}") from None
     return text.removeprefix("\ufeff") if number == 1 else text
