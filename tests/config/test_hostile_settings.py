@@ -42,7 +42,8 @@ def test_interpolations_and_brackets_in_quotes() -> None:
 
 @pytest.mark.parametrize("text", ["Français", "日本語", "my file (1)", "it's", "a=b", "50%", "-", "<unk>"])
 def test_a_value_that_is_no_expression_is_text(text: str) -> None:
-    assert COMPOSER.compose(["data=files", f"data.target_field={text}"], check_config).data.target_field == text
+    config = COMPOSER.compose(["data=files", f"data.target_field={text}"], check_config)
+    assert config.data.target_field == text
 
 
 def test_sweeps_multiply() -> None:
