@@ -46,6 +46,13 @@ def test_a_value_that_is_no_expression_is_text(text: str) -> None:
     assert config.data.target_field == text
 
 
+def test_a_run_stays_below_its_folder() -> None:
+    assert "run.name: expected a name, got 'a/../../x'; run.directory is a path" in refusal(
+        "run.name=a/../../x"
+    )
+    assert COMPOSER.compose(["run.name=a/b..c"], check_config).run.directory == "runs/a/b..c"
+
+
 def test_sweeps_multiply() -> None:
     assert len(COMPOSER.jobs([f"{key}=1,2,3,4" for key in ("training.seed", "data.seed")])) == 16
 

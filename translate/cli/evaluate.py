@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-from translate.cli.console import print_warnings
+from translate.cli.console import print_note, print_warnings
 from translate.cli.options import (
     AsJson,
     BeamSize,
@@ -151,6 +151,8 @@ def evaluate(
     if as_json:
         named = [{"name": test.name, **row} for test, row in zip(tests, rows, strict=True)]
         print(json.dumps(rows[0] if len(tests) == 1 else {"test_sets": named}))
+    else:
+        print_note("BLEU of 20 gives roughly the gist, and 30 is good; TER counts errors: lower is better")
     print_warnings(translator)
 
 

@@ -38,6 +38,10 @@ class RunConfig:
     overwrite: bool = YAML
     plugins: list[str] = YAML
 
+    def __post_init__(self) -> None:
+        if ".." in self.name.split("/"):  # runs/../x would lie beside the runs
+            raise ValueError(f"name: expected a name, got {shorten(self.name)!r}; run.directory is a path")
+
 
 # The open sections: their keys are the parameters of the class that `_target_` names, without these, which
 # the program gives.
