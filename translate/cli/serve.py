@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import typer
 
-from translate.cli.console import print_error, print_note
+from translate.cli.console import INTERRUPTED, print_error, print_note
 from translate.cli.options import Engine, TranslationMachine, flag, option, with_groups
 from translate.errors import UserError, install
 from translate.serve.limits import ServiceLimits
@@ -188,7 +188,10 @@ def serve(
         Keys.read(address.key_file)
     key_file = None if address.key_file is None else str(address.key_file)
     with listen(address.host, address.port) as listener, TemporaryDirectory(prefix="translate-") as folder:
-        _serve(ServerSettings(runs, key_file, limits, work, machine, folder), listener)
+        try:
+            _serve(ServerSettings(runs, key_file, limits, work, machine, folder), listener)
+        except KeyboardInterrupt:
+            raise SystemExit(INTERRUPTED) from None  # without a line in a log of JSON
 
 
 def _serve(settings: ServerSettings, listener: "socket.socket") -> None:
