@@ -5,10 +5,12 @@ import signal
 
 def main() -> None:
     """Run the command line; while its modules are imported, Ctrl-C ends the process without a word."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    before = signal.getsignal(signal.SIGINT)
+    if before is signal.default_int_handler:  # not of a shell's background job, which ignores it
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
     from translate.cli.main import main as run
 
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGINT, before)
     run()
 
 

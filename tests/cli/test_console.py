@@ -67,16 +67,19 @@ def test_ctrl_c_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
         assert capsys.readouterr().err.lstrip("\n") == printed
 
 
-def test_ctrl_c_during_the_imports_of_the_command_itself(tmp_path: Path) -> None:
+@pytest.mark.parametrize("before", [signal.SIG_DFL, signal.SIG_IGN])  # the latter of a shell's background job
+def test_ctrl_c_during_the_imports_of_the_command_itself(tmp_path: Path, before: signal.Handlers) -> None:
     (tmp_path / "typer.py").write_text(
-        "import os, signal, time\nos.kill(os.getpid(), signal.SIGINT)\ntime.sleep(9)"
+        "import os, signal\nos.kill(os.getpid(), signal.SIGINT)\nraise SystemExit(7)"
     )
     found = subprocess.run(
         [sys.executable, "-m", "translate", "--help"],
         env=os.environ | {"PYTHONPATH": f"{tmp_path}:{os.environ.get('PYTHONPATH', '')}"},
+        preexec_fn=lambda: signal.signal(signal.SIGINT, before),
         capture_output=True,
     )
-    assert (found.returncode, found.stdout, found.stderr) == (-signal.SIGINT, b"", b"")
+    code = -signal.SIGINT if before == signal.SIG_DFL else 7
+    assert (found.returncode, found.stdout, found.stderr) == (code, b"", b"")
 
 
 def test_messages_are_one_bounded_line_that_no_terminal_obeys(capsys: pytest.CaptureFixture[str]) -> None:

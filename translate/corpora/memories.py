@@ -12,6 +12,7 @@ from translate.errors import UserError
 from translate.text.lines import MAX_LINE, check_expansion, opened
 
 _CHUNK = 1 << 16  # bytes
+_DEEPEST = 100  # elements inside one another
 _CODES = frozenset(["bpt", "ept", "it", "ph", "ut"])  # elements that hold codes of a format, not words
 
 Unit = dict[str, str]  # the text of each language
@@ -69,6 +70,8 @@ class _Reader:
     def start(self, name: str, attributes: dict[str, str]) -> None:
         if not self.open and name != "tmx":
             raise UserError(f"{self.where}: expected <tmx> as its first element, got <{shorten(name)}>")
+        if len(self.open) == _DEEPEST:
+            raise UserError(f"{self.where}: nested too deeply; expected a translation memory")
         self.open.append(name)
         if name == "tu":
             self.unit, self.size = {}, 0
