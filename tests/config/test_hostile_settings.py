@@ -28,6 +28,7 @@ def refusal(*overrides: str, composer: Composer = COMPOSER) -> str:
         ("run.plugins='" + "é" * 5000 + "'", "expected a list"),
         ("run.name=\x1b[31m", "\\x1b"),
         ("run.name=${run.name}", "recursive interpolation"),
+        ("run.name=${oops", "'run.name=${oops': not a valid override"),
         ("training.seed=range(0,1000000000)", "need --multirun"),
     ],
 )

@@ -152,7 +152,9 @@ def evaluate(
         named = [{"name": test.name, **row} for test, row in zip(tests, rows, strict=True)]
         print(json.dumps(rows[0] if len(tests) == 1 else {"test_sets": named}))
     else:
-        print_note("BLEU of 20 gives roughly the gist, and 30 is good; TER counts errors: lower is better")
+        from translate.evaluation.scores import SCALE
+
+        print_note(f"BLEU: {SCALE}; TER counts errors: lower is better")
     print_warnings(translator)
 
 

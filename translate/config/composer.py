@@ -151,7 +151,9 @@ class Composer:
             override = self._parse(text)
             key = override.key_or_group
             if override.is_sweep_override() and not multirun:
-                other = "several files as 'part*.en'" if key in FILES else f"a list is written {key}=[a,b]"
+                other = (
+                    "of several files write 'part*.en'" if key in FILES else f"a list is written {key}=[a,b]"
+                )
                 raise UserError(f"{shorten(text)}: several values are a sweep and need --multirun; {other}")
             if "/" in key and key not in groups and not override.is_hydra_override():
                 raise UserError(f"{shorten(key)}: no such group{did_you_mean(nearest(key, groups))}")
@@ -185,7 +187,8 @@ class Composer:
             (parsed,) = self.parser.parse_overrides([text])
         except (HydraException, ValueError, RecursionError) as error:
             name, equals, value = text.partition("=")
-            if equals and value.isprintable() and not value.startswith(EXPRESSIONS):
+            is_text = value.isprintable() and "${" not in value and not value.startswith(EXPRESSIONS)
+            if equals and is_text:
                 escaped = value.replace("'", "\\'")
                 with suppress(HydraException, ValueError, RecursionError):
                     (parsed,) = self.parser.parse_overrides([f"{name}='{escaped}'"])

@@ -242,7 +242,8 @@ def _languages(data: DataConfig) -> tuple[str, str]:
 
 def has_no_header(*fields: str | None) -> bool:
     """Whether columns are chosen by their numbers, from 1: the first line is a pair then."""
-    return all(map(str.isdecimal, given)) if (given := [f for f in fields if f is not None]) else False
+    given = [field for field in fields if field is not None]
+    return bool(given) and all(map(str.isdecimal, given))
 
 
 def _of_side(names: Sequence[str], side: str) -> list[str]:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 # Characters are the words of BLEU in languages that write no spaces.
 TOKENIZERS = {"zh": "zh", **dict.fromkeys(("ja", "ko", "th", "lo", "km", "my"), "char")}
+SCALE = "roughly, 20 gives the gist and 30 is good"  # of BLEU
 TOO_SHORT = "note: BLEU counts four words in a row, which no reference has; go by chrF"
 
 

@@ -17,14 +17,13 @@ from translate.config.names import aligned
 from translate.config.settings import Settings
 from translate.config.training import TrainingConfig
 from translate.corpora.split import Split
+from translate.evaluation.scores import SCALE
 from translate.runs.run_directory import RunDirectory
 from translate.training.loop import Progress, Training
 from translate.training.update import StepReport
 
 REFRESH_EVERY = 10  # optimizer steps, on a terminal
-BLEU = (
-    "bleu: what translations share with the references, 0 to 100; roughly, 20 gives the gist and 30 is good"
-)
+BLEU = f"bleu: what translations share with the references, 0 to 100; {SCALE}"
 
 
 class ProgressLine:
