@@ -3,11 +3,14 @@
     python scripts/bench_steps.py [--sizes transformer rnn_bahdanau rnn_luong] [--compile] [--rounds 7]
     python scripts/bench_steps.py --precision float32 bfloat16 --batch-tokens 512 1024 2048 4096
     python scripts/bench_steps.py --device cuda --precision bfloat16 --sizes transformer_big
+    python scripts/bench_steps.py --device cuda --precision bfloat16 --sizes transformer --beside torch
 
 Sentences have 8 to 20 pieces (Multi30k's lengths), or the lengths of --lengths. --compile also times the
-Transformers with compiled layers (torch.compile, dynamic shapes). The variants of a model (precisions,
-compiled or not) alternate. FLOP are those of the matrix products that torch counts in
-the first batch, forward and backward. The peak of the chip is that of a large product in the same precision.
+Transformers with compiled layers (torch.compile, dynamic shapes), and --beside torch.nn.Transformer or
+Hugging Face's Marian (pip install transformers) of the same size, which learn from the same batches in a
+plain loop with fused Adam; on a GPU also without the attention of cuDNN, which plans anew for every shape.
+All variants of a model alternate. FLOP are those of the matrix products that torch counts in the first
+batch, forward and backward. The peak of the chip is that of a large product in the same precision.
 """
 
 import argparse
@@ -19,14 +22,18 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 import torch
-from torch import nn
+from torch import Tensor, nn
+from torch.nn.attention import sdpa_kernel
+from torch.nn.functional import cross_entropy
 from torch.utils.flop_counter import FlopCounterMode
 
 from translate.attention import create
+from translate.attention.kernels.fused import ON_A_GPU
 from translate.corpora.batching import Batch
 from translate.corpora.encoded import EncodedCorpus, Ragged
 from translate.models import BahdanauRNN, LuongRNN, Seq2Seq, Transformer
 from translate.runs.runtime import find_device, use_float32_products, use_runtime, work_of
+from translate.text.tokenizer import EOS, PAD
 from translate.training.loop import Training
 from translate.training.losses import LossTerms
 from translate.training.recovery import Recovery
@@ -166,23 +173,118 @@ def batches(run: Training) -> Iterator[Batch]:
 
 
 class Timed:
-    """A model in training, eager or compiled; its speed in each round."""
+    """A model in training; its speed in each round."""
 
-    def __init__(self, run: Training, *, compiled: bool) -> None:
-        self.run, self.compiled = run, compiled
-        self.batches = batches(run)
+    def __init__(self, title: str, run: Training, step: Callable[[Batch], object]) -> None:
+        self.title, self.step = title, step
+        self.batches, self.device = batches(run), run.update.device
         self.speeds: list[float] = []
         began = time.perf_counter()
-        if compiled:
-            compile_layers(run.update.model)
         self.steps(WARM_UP)
         self.first_steps = time.perf_counter() - began  # seconds, compilation included
 
     def steps(self, count: int) -> None:
         """Take ``count`` steps, and record their target tokens a second."""
         chosen = list(islice(self.batches, count))
-        seconds = timed(self.run.update.device, lambda: [self.run.take_step([batch], 1) for batch in chosen])
+        seconds = timed(self.device, lambda: [self.step(batch) for batch in chosen])
         self.speeds.append(sum(batch.num_tokens for batch in chosen) / seconds)
+
+
+def ours(run: Training, *, compiled: bool) -> Callable[[Batch], object]:
+    """A step of a training of this package."""
+    if compiled:
+        compile_layers(run.update.model)
+    return lambda batch: run.take_step([batch], 1)
+
+
+class TorchTransformer(nn.Module):
+    """torch.nn.Transformer with embeddings that it shares with the output, and sinusoids."""
+
+    def __init__(self, size: Size) -> None:
+        super().__init__()
+        width, layers = size.options["width"], size.options["encoder_layers"]
+        heads, feedforward = size.options["num_heads"], size.options["feedforward_size"]
+        self.embedding = nn.Embedding(size.vocabulary, width, padding_idx=PAD)
+        self.layers = nn.Transformer(width, heads, layers, layers, feedforward, 0.1, batch_first=True)
+        self.dropout = nn.Dropout(0.1)
+        angles = torch.arange(512).unsqueeze(1) * 1e4 ** (-torch.arange(0, width, 2) / width)
+        self.sinusoids: Tensor
+        self.register_buffer("sinusoids", torch.stack([angles.sin(), angles.cos()], 2).flatten(1))
+
+    def embedded(self, ids: Tensor) -> Tensor:
+        scaled = self.embedding(ids) * self.embedding.embedding_dim**0.5
+        return cast(Tensor, self.dropout(scaled + self.sinusoids[: ids.shape[1]]))
+
+    def forward(self, source: Tensor, target: Tensor) -> Tensor:
+        later = torch.ones(target.shape[1], target.shape[1], dtype=torch.bool, device=source.device).triu(1)
+        hidden = self.layers(
+            self.embedded(source),
+            self.embedded(target),
+            tgt_mask=later,
+            tgt_is_causal=True,
+            src_key_padding_mask=source.eq(PAD),
+            memory_key_padding_mask=source.eq(PAD),
+        )
+        return hidden @ self.embedding.weight.t()
+
+
+def marian(size: Size) -> Callable[[Tensor, Tensor], Tensor]:
+    """Hugging Face's Marian of a size, with torch's attention."""
+    from transformers import MarianConfig, MarianMTModel
+
+    shared = {"ffn_dim": size.options["feedforward_size"], "attention_heads": size.options["num_heads"]}
+    shared |= {"layers": size.options["encoder_layers"]}
+    options = {f"{side}_{name}": value for name, value in shared.items() for side in ("encoder", "decoder")}
+    options |= dict.fromkeys(("dropout", "attention_dropout"), size.options["dropout"])
+    options |= {"activation_function": "relu", "scale_embedding": True, "max_position_embeddings": 512}
+    options |= {"vocab_size": size.vocabulary, "d_model": size.options["width"], "forced_eos_token_id": None}
+    options["attn_implementation"] = "sdpa"
+    options |= {"pad_token_id": PAD, "decoder_start_token_id": PAD, "eos_token_id": EOS}
+    model = MarianMTModel(MarianConfig(**options))
+
+    class Marian(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.model = model
+
+        def forward(self, source: Tensor, target: Tensor) -> Tensor:
+            seen = source.ne(PAD).long()
+            found = self.model(source, attention_mask=seen, decoder_input_ids=target, use_cache=False)
+            return cast(Tensor, found.logits)
+
+    return Marian()
+
+
+PEERS = {"torch": TorchTransformer, "huggingface": marian}
+
+
+def theirs(peer: str, size: Size, device: torch.device, precision: torch.dtype) -> Callable[[Batch], object]:
+    """A step of another toolkit's Transformer: forward under autocast, backward, clip, fused Adam."""
+    torch.manual_seed(1)
+    model = cast(nn.Module, PEERS[peer](size)).to(device).train()
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-4, fused=True)
+
+    def step(batch: Batch) -> None:
+        batch = batch.to(device)
+        with torch.autocast(device.type, precision, enabled=precision != torch.float32):
+            scores = model(batch.source, batch.target_in).flatten(0, 1)
+            loss = cross_entropy(scores, batch.target_out.flatten(), ignore_index=PAD, label_smoothing=0.1)
+        optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+
+    return step
+
+
+def without_cudnn(step: Callable[[Batch], object]) -> Callable[[Batch], object]:
+    """The step with the kernels of attention that ours choose from."""
+
+    def chosen(batch: Batch) -> None:
+        with sdpa_kernel(ON_A_GPU):
+            step(batch)
+
+    return chosen
 
 
 def main() -> None:
@@ -194,6 +296,7 @@ def main() -> None:
     parser.add_argument("--batch-tokens", nargs="+", type=int, default=[4096])
     parser.add_argument("--lengths", nargs=2, type=int, default=(8, 20), metavar=("SHORTEST", "LONGEST"))
     parser.add_argument("--compile", action="store_true", help="also time Transformers with compiled layers")
+    parser.add_argument("--beside", nargs="+", default=[], choices=list(PEERS), help="other Transformers")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--steps", type=int, default=6, help="timed together")
     options = parser.parse_args()
@@ -219,16 +322,25 @@ def report(
     trial = fresh(options.precision[0])
     work = flop(trial, next(batches(trial)))
     choices = (False, True) if options.compile and "transformer" in name else (False,)
-    variants = [(precision, choice) for precision in options.precision for choice in choices]
-    found = [Timed(fresh(precision), compiled=choice) for precision, choice in variants]
+    found = []
+    for precision in options.precision:
+        kind = getattr(torch, precision)
+        for compiled in choices:
+            run, title = fresh(precision), f"{precision}, {'compiled' if compiled else 'eager'}"
+            found.append(Timed(title, run, ours(run, compiled=compiled)))
+        for peer in options.beside if "transformer" in name else ():
+            step, title = theirs(peer, SIZES[name], device, kind), f"{precision}, {peer}"
+            found.append(Timed(title, trial, step))
+            if device.type == "cuda":
+                found.append(Timed(f"{title} without cuDNN's attention", trial, without_cudnn(step)))
     for _ in range(options.rounds):
         for timed_model in found:
             timed_model.steps(options.steps)
-    for (precision, _), timed_model in zip(variants, found, strict=True):
+    for timed_model in found:
         speed = median(timed_model.speeds[1:])  # the first warmed up
-        compiled = "compiled" if timed_model.compiled else "eager"
+        precision = timed_model.title.split(",")[0]
         print(
-            f"{name}, {batch_tokens} tokens a batch, {precision}, {compiled}: {speed:,.0f} target tokens/s, "
+            f"{name}, {batch_tokens} tokens a batch, {timed_model.title}: {speed:,.0f} target tokens/s, "
             f"{work / 1e6:.1f} MFLOP a token, {speed * work / 1e9:,.0f} GFLOP/s, "
             f"{100 * speed * work / limits[precision]:.0f} % of the product's; "
             f"first steps {timed_model.first_steps:.0f} s",

@@ -107,6 +107,24 @@ def test_singular_values_go_through_the_polynomial_and_singular_vectors_stay(
         values = 3.4445 * values - 4.7750 * values**3 + 2.0315 * values**5
     expected = torch.from_numpy(left * values @ right).float()
     torch.testing.assert_close(nearly_orthogonal(matrix, steps), expected, rtol=error, atol=error)
+    both = nearly_orthogonal(torch.stack([matrix, -3 * matrix]), steps)
+    torch.testing.assert_close(both, torch.stack([expected, -expected]), rtol=error, atol=error)
+
+
+def test_matrices_of_a_shape_step_together_as_they_do_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("translate.training.optimizer.bfloat16_instructions", lambda: None)
+    found = []
+    for together in (False, True):
+        monkeypatch.setattr("translate.training.optimizer.on_one_gpu", lambda matrix, it=together: it)
+        torch.manual_seed(2)
+        weights = [nn.Parameter(torch.randn(shape)) for shape in ((3, 5), (4, 2), (3, 5), (3, 5), (5, 3))]
+        optimizer = muon(*weights, weight_decay=0.1)
+        for step in range(3):
+            for number, weight in enumerate(weights):
+                weight.grad = None if (step, number) == (1, 2) else torch.randn(weight.shape)
+            optimizer.step()
+        found.append(weights)
+    torch.testing.assert_close(found[0], found[1], rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize(

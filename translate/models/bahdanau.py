@@ -105,7 +105,7 @@ class BahdanauRNN(RecurrentSeq2Seq):
     ) -> tuple[Tensor, Tensor | None]:
         embedded = self.embed(target_in, self.target_embedding)
         state = self.start(encoded)
-        if self.attention.plain_score == "additive" and recurrent.runs(embedded, self.attention.kernel):
+        if self.attention.plain_score == "additive" and recurrent.runs(self.attention.kernel):
             return self._run_loop(embedded, state, encoded, need_weights=need_weights)
         hidden, history = state.tensors[0], state.attention
         states, contexts, rows = [], [], []

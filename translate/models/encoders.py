@@ -72,7 +72,7 @@ class RNNEncoder(Encoder):
 
     def forward(self, embedded: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
         """States (B, S, 2H) and the last hidden state of each layer, both directions (B, L, 2H)."""
-        if recurrent.runs(embedded, "auto"):
+        if embedded.device.type == "cpu" and recurrent.runs("auto"):
             states, hidden = recurrent.run_layers(self.rnn, embedded, mask)
         elif mask is None:
             states, final = self.rnn(embedded)

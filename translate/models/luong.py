@@ -124,7 +124,7 @@ class LuongRNN(RecurrentSeq2Seq):
             context, weights = self.attention(query, encoded.memories[0], need_weights=need_weights)
             return self.dropout(self._combine(context, outputs)), weights
         plain = self.attention.plain_score == "dot" and self.cell.num_layers == 1 and not self.word_in_query
-        if self.input_feeding and plain and recurrent.runs(embedded, self.attention.kernel):
+        if self.input_feeding and plain and recurrent.runs(self.attention.kernel):
             return self._run_loop(embedded, state, encoded, need_weights=need_weights)
         reads, rows = [], []
         for last in embedded.unbind(1):

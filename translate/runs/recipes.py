@@ -4,6 +4,7 @@ The numbers come from trials on four corpora of 5,000 to 400,000 pairs: docs/exp
 """
 
 import copy
+import math
 from collections.abc import Collection, Iterable, Mapping
 from itertools import islice
 from pathlib import Path
@@ -22,9 +23,10 @@ MINUTES = 10  # the length of a run of which nothing is said
 SAMPLE = 2000  # sentences whose length is counted
 PIECES = 1.35  # pieces of a word, about
 CORES = 2  # of the machine of the trials
-GPU = 30.0  # times as fast as that, about
+GPU = 60.0  # times as fast as that, about
 SPEED = 6_000  # target tokens a second there
 SHORT, LONG = 240, 900  # seconds: in fewer, a small model learns more than a larger one
+MUCH, VERY_LONG = 5_000_000, 6_000  # target tokens and seconds that a GPU has for a model of the usual size
 STEP = 0.2  # seconds of a step there
 VALIDATED = 8_000  # target tokens of a validation: of long sentences fewer tell one model from another
 FEW = 1_000  # pairs that teach a model little else than themselves
@@ -46,16 +48,20 @@ class Task(NamedTuple):
         pairs: of the training split.
         tokens: target tokens of an epoch, about.
         seconds: of training, as on the machine of the trials.
+        on_gpu: whether a step of many tokens takes hardly longer than one of few.
     """
 
     pairs: int
     tokens: float
     seconds: float
+    on_gpu: bool = False
 
 
 def transformer(task: Task) -> dict[str, Any]:
     """In minutes a small model, then a larger one; by Muon, which learns in half of Adam's steps or fewer."""
     width, layers = (128, 2) if task.seconds < LONG else (256, 3)
+    if task.on_gpu and task.tokens > MUCH and task.seconds > VERY_LONG:
+        width, layers = 512, 6
     feedforward = 256 if task.seconds < SHORT else 4 * width
     return {
         "model.width": width,
@@ -95,6 +101,8 @@ def common(task: Task) -> dict[str, Any]:
     """The settings that are those of any backend."""
     short = task.seconds < SHORT
     batch = 2048 if task.seconds >= LONG else 1024 if task.tokens > 200_000 else 512
+    if task.on_gpu:  # 50 steps an epoch or more
+        batch = 2 ** int(math.log2(min(16_384, max(batch, task.tokens / 50))))
     intervals = 2.5 if short else 4.5 if task.seconds < LONG else 9.5  # one more validation is at the end
     return {
         "tokenizer.vocabulary_size": 8000 if not short and task.pairs > 20_000 else 4000,
@@ -189,7 +197,11 @@ def fit_recipe(config: DictConfig, free: Collection[str], corpus: "Corpus") -> t
     linked = sum(max(both) <= LONGEST for both in lengths)
     tokens = max(1.0, pairs * PIECES * sum(target for _, target in lengths) / len(lengths))
     links = pairs * sum(source * target for source, target in lengths) / len(lengths)
-    task = Task(pairs, tokens, seconds_of(*limits.values(), tokens=tokens))
+    import torch
+
+    on_gpu = torch.cuda.is_available() and config.runtime.device != "cpu"
+    speed = GPU if on_gpu else torch.get_num_threads() / CORES
+    task = Task(pairs, tokens, seconds_of(*limits.values(), tokens=tokens, speed=speed), on_gpu)
     recipe = recipe_of(str(config.model.get("name")), task)
     if (steps := limits["training.max_steps"]) is not None:
         recipe["schedule.warmup"] = min(recipe["schedule.warmup"], steps // 3)
@@ -208,12 +220,10 @@ def fit_recipe(config: DictConfig, free: Collection[str], corpus: "Corpus") -> t
     return with_settings(config, limits | chosen, free), [*described(task, limits, shown), *notes]
 
 
-def seconds_of(steps: int | None, epochs: int | None, seconds: float | None, *, tokens: float) -> float:
-    """The length of a training, as on the machine of the trials; nothing is measured yet on this one."""
-    import torch
-
-    on_gpu = torch.cuda.is_available()
-    speed = GPU if on_gpu else torch.get_num_threads() / CORES
+def seconds_of(
+    steps: int | None, epochs: int | None, seconds: float | None, *, tokens: float, speed: float
+) -> float:
+    """The length of a training, as on the machine of the trials; this one is ``speed`` times as fast."""
     found = [seconds and seconds * speed, steps and steps * STEP, epochs and epochs * tokens / SPEED]
     if not (lengths := [length for length in found if length is not None]):
         raise UserError("a training needs an end: give training.max_time, max_steps or max_epochs")

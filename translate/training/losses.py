@@ -13,12 +13,13 @@ import torch.nn.functional as F
 from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
+from translate.attention.kernels import chunk_elements
 from translate.attention.kernels.probabilities import probabilities
 from translate.corpora.batching import Batch
 from translate.models import Seq2Seq
 
-# Scores held at a time: 16 MiB in float32, about the cache of a few cores; but at least as many rows as the
-# weight has columns, since its whole gradient is read and written for every chunk.
+# Scores held at a time on a CPU: 16 MiB in float32, about the cache of a few cores; but at least as many rows
+# as the weight has columns, since its whole gradient is read and written for every chunk.
 CHUNK_ELEMENTS = 2**22
 BLOCK = 8192  # rows of that gradient that a product in half precision fills at a time, within the cache
 
@@ -163,7 +164,7 @@ def _forward(
     bias_sum = bias.sum() if bias is not None else weight.new_zeros(())
     total = hidden.new_zeros((), dtype=precise)
     likelihood = hidden.new_zeros((), dtype=precise)
-    rows = max(CHUNK_ELEMENTS // vocabulary, weight.shape[1])
+    rows = _rows(weight)
     for start in range(0, hidden.shape[0], rows):
         states, wanted = hidden[start : start + rows], targets[start : start + rows, None]
         predicted, wanted_log, normalisers = probabilities(
@@ -193,6 +194,11 @@ def _forward(
         if gradients.bias is not None:
             gradients.bias.sub_(uniform * hidden.shape[0])
     return total, likelihood
+
+
+def _rows(weight: Tensor) -> int:
+    """Of a chunk of scores of the output embedding (V, D)."""
+    return max(chunk_elements(CHUNK_ELEMENTS, weight.device) // weight.shape[0], weight.shape[1])
 
 
 def guided_alignment_loss(weights: Tensor, links: Tensor) -> Tensor:
@@ -231,7 +237,7 @@ def divergence(first: Tensor, second: Tensor, weight: Tensor, bias: Tensor | Non
         weight: (V, D) output embedding.
         bias: (V,) or ``None``.
     """
-    rows = max(CHUNK_ELEMENTS // weight.shape[0], weight.shape[1])
+    rows = _rows(weight)
     total = first.new_zeros((), dtype=torch.promote_types(first.dtype, torch.float32))
     for one, two in zip(first.split(rows), second.split(rows), strict=True):
         part = checkpoint(_divergence, one, two, weight, bias, use_reentrant=False, preserve_rng_state=False)

@@ -92,23 +92,34 @@ class Muon(torch.optim.Optimizer):
         loss = None if closure is None else closure()
         for group in self.param_groups:
             if group.get(MUON):
-                for matrix in group["params"]:
-                    if matrix.grad is not None:
-                        self._step_matrix(matrix, group["lr"], group["weight_decay"])
+                self._step_matrices(group["params"], group["lr"], group["weight_decay"])
         if self.adamw is not None:
             self.adamw.step()
         return loss
 
-    def _step_matrix(self, matrix: Tensor, rate: float, decay: float) -> None:
+    def _step_matrices(self, matrices: list[Tensor], rate: float, decay: float) -> None:
+        alike: dict[Any, list[Tensor]] = {}
+        for matrix in matrices:
+            if matrix.grad is not None:
+                alike.setdefault(matrix.shape if on_one_gpu(matrix) else id(matrix), []).append(matrix)
+        for some in alike.values():
+            ahead = [self._looking_ahead(matrix) for matrix in some]
+            if len(some) > 1:
+                updates = nearly_orthogonal(torch.stack(ahead), self.ns_steps).unbind()
+            else:
+                updates = (nearly_orthogonal(ahead[0], self.ns_steps),)
+            for matrix, update in zip(some, updates, strict=True):
+                matrix.mul_(1 - rate * decay)
+                matrix.add_(update, alpha=-rate * RMS * sqrt(max(matrix.shape)))
+
+    def _looking_ahead(self, matrix: Tensor) -> Tensor:
+        """The gradient of a matrix, averaged over the steps and one step ahead."""
         state, gradient = self.state[matrix], matrix.grad
         assert gradient is not None
         if not state:
             state["momentum_buffer"] = torch.zeros_like(matrix)
         average = state["momentum_buffer"].lerp_(gradient, 1 - self.momentum)
-        ahead = gradient.lerp(average, self.momentum)
-        matrix.mul_(1 - rate * decay)
-        update = nearly_orthogonal(ahead, self.ns_steps)
-        matrix.add_(update, alpha=-rate * RMS * sqrt(max(matrix.shape)))
+        return gradient.lerp(average, self.momentum)
 
     def state_dict(self) -> dict[str, Any]:
         return {"muon": super().state_dict(), "adamw": self.adamw.state_dict() if self.adamw else None}
@@ -120,18 +131,24 @@ class Muon(torch.optim.Optimizer):
         self._share_groups()
 
 
+def on_one_gpu(matrix: Tensor) -> bool:
+    """Whether it steps together with its like: a GPU computes sooner than it is called."""
+    return matrix.is_cuda and type(matrix) is nn.Parameter  # not one that several processes share
+
+
 def nearly_orthogonal(matrix: Tensor, steps: int = 5) -> Tensor:
-    """(m, n), with the singular vectors of ``matrix`` (m, n) and singular values near 1.
+    """(m, n), with the singular vectors of ``matrix`` (m, n) and singular values near 1; or (k, m, n) of k.
 
     By ``steps`` iterations of Newton and Schulz with a polynomial of degree 5 (Jordan et al. 2024), in
     bfloat16, or in float32 on a CPU without instructions for it.
     """
     found = matrix.bfloat16() if matrix.is_cuda or bfloat16_instructions() else matrix.float()
-    tall = found.shape[0] > found.shape[1]
+    tall = found.shape[-2] > found.shape[-1]
     if tall:
-        found = found.T
-    found = found / found.norm().clamp(min=EPS)
+        found = found.mT
+    found = found / found.norm(dim=(-2, -1), keepdim=True).clamp(min=EPS)
+    added = torch.addmm if found.dim() == 2 else torch.baddbmm
     for _ in range(steps):
-        square = found @ found.T
-        found = torch.addmm(found, torch.addmm(square, square, square, beta=B, alpha=C), found, beta=A)
-    return (found.T if tall else found).to(matrix.dtype)
+        square = found @ found.mT
+        found = added(found, added(square, square, square, beta=B, alpha=C), found, beta=A)
+    return (found.mT if tall else found).to(matrix.dtype)

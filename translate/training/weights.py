@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.optim.swa_utils import get_ema_multi_avg_fn
 
 
 def model_tensors(model: nn.Module) -> dict[str, Tensor]:
@@ -51,8 +52,7 @@ class MovingAverage:
     def update(self, step: int) -> None:
         """Move towards the weights after step number ``step``."""
         decay = min(self.decay, (1 + step) / (10 + step))
-        for weight, parameter in zip(self.weights, self.parameters, strict=True):
-            weight.lerp_(parameter.detach(), 1 - decay)
+        get_ema_multi_avg_fn(decay)(self.weights, self.parameters, None)
 
     def named_weights(self, model: nn.Module) -> dict[str, Tensor]:
         """The average under the parameter names of ``model``, the model that it averages."""

@@ -4,6 +4,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+import torch
+
+GPU_CHUNK = 2**26  # elements that a GPU computes at a time: a call costs it more than memory does
+
 
 @dataclass
 class Switch:
@@ -13,6 +17,11 @@ class Switch:
 
 
 SWITCH = Switch()
+
+
+def chunk_elements(cached: int, device: torch.device) -> int:
+    """How many elements a device computes at a time: on a CPU ``cached``, which fit into caches."""
+    return cached if device.type == "cpu" else GPU_CHUNK
 
 
 @contextmanager

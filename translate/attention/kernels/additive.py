@@ -13,9 +13,9 @@ import torch
 from torch import Tensor
 
 from translate.attention.functional import additive_scores
-from translate.attention.kernels import SWITCH
+from translate.attention.kernels import SWITCH, chunk_elements
 
-CHUNK_ELEMENTS = 2**19  # at a time: 2 MiB in float32, which fit into caches
+CHUNK_ELEMENTS = 2**19  # at a time on a CPU: 2 MiB in float32, which fit into caches
 
 
 class Chunk(NamedTuple):
@@ -25,9 +25,11 @@ class Chunk(NamedTuple):
     queries: slice
 
 
-def chunks(batch: int, num_queries: int, row_elements: int) -> Iterator[Chunk]:
-    """Parts of at most ``CHUNK_ELEMENTS``: whole sentences where several fit, else rows, at least one."""
-    rows = max(1, CHUNK_ELEMENTS // max(1, row_elements))
+def chunks(query: Tensor, keys: Tensor) -> Iterator[Chunk]:
+    """Parts as large as suits the device: whole sentences where several fit, else rows, at least one."""
+    batch, num_queries = query.shape[:2]
+    elements = chunk_elements(CHUNK_ELEMENTS, keys.device)
+    rows = max(1, elements // max(1, keys.shape[1] * keys.shape[2]))
     sentences = max(1, rows // max(1, num_queries))
     queries = num_queries if sentences > 1 else min(rows, num_queries)
     for first in range(0, batch, sentences):
@@ -58,7 +60,7 @@ class _ChunkedScores(torch.autograd.Function):
         query, keys = 2 * query, 2 * keys
         ctx.save_for_backward(query, keys, direction)
         scores = keys.new_empty(query.shape[0], query.shape[1], keys.shape[1])
-        for part in chunks(query.shape[0], query.shape[1], keys.shape[1] * keys.shape[2]):
+        for part in chunks(query, keys):
             scores[part] = _logistic(query, keys, part) @ direction
         return scores.mul_(2).sub_(direction.sum())
 
@@ -69,7 +71,7 @@ class _ChunkedScores(torch.autograd.Function):
         gradient = outer[0].contiguous()
         of_query, of_direction = torch.empty_like(query), torch.zeros_like(direction)
         of_keys = torch.zeros_like(keys)
-        for part in chunks(query.shape[0], query.shape[1], keys.shape[1] * keys.shape[2]):
+        for part in chunks(query, keys):
             slope = gradient[part]
             logistic = _logistic(query, keys, part)  # (b, t, S, A)
             of_direction += slope.reshape(-1) @ logistic.flatten(0, 2)

@@ -37,14 +37,9 @@ class Source(NamedTuple):
     mask: Tensor | None  # (B, S) bool, True = visible
 
 
-def runs(states: Tensor, kernel: str) -> bool:
-    """Whether a loop over ``states`` takes this form: in training on a CPU, if the attention's kernel may."""
-    return (
-        SWITCH.on
-        and kernel in ("auto", "chunked")
-        and states.device.type == "cpu"
-        and torch.is_grad_enabled()
-    )
+def runs(kernel: str) -> bool:
+    """Whether a loop takes this form: in training, if the attention's kernel may."""
+    return SWITCH.on and kernel in ("auto", "chunked") and torch.is_grad_enabled()
 
 
 def attend_then_step(
@@ -103,7 +98,7 @@ def step_then_attend(
 
 
 def run_layers(rnn: nn.RNNBase, states: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
-    """Run all layers of a GRU or an LSTM with biases, which start from zero.
+    """Run all layers of a GRU or an LSTM with biases, which start from zero, on a CPU.
 
     Args:
         rnn: the layers, of one or two directions.
@@ -168,10 +163,11 @@ def _run(
 ) -> tuple[Tensor, ...]:
     """Run a loop in autocast's precision; tensors of the result are (B, T, ...)."""
     embedded = tensors[0]
-    precision = torch.get_autocast_dtype("cpu") if torch.is_autocast_enabled("cpu") else embedded.dtype
+    device = embedded.device.type
+    precision = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else embedded.dtype
     cell = [rnn.get_parameter(f"{name}_l0") for name in WEIGHTS]
     hidden_keys = None if mask is None else ~mask
-    with torch.autocast("cpu", enabled=False):
+    with torch.autocast(device, enabled=False):
         found = loop.apply(rnn.mode, hidden_keys, *(tensor.to(precision) for tensor in (*tensors, *cell)))
     return tuple(result.transpose(0, 1) for result in found)
 
@@ -293,7 +289,7 @@ def _of_scores(weights: Tensor, of_context: Tensor, values: Tensor, of_weights: 
 def _scores(query: Tensor, doubled: Tensor, direction: Tensor) -> Tensor:
     """v^T tanh(q + k) = 2 v^T sigmoid(2 q + 2 k) - sum(v), (B, S), from 2 k (B, S, A)."""
     scores, twice = query.new_empty(doubled.shape[:2]), 2 * query
-    for part, _ in chunks(len(query), 1, doubled[0].numel()):
+    for part, _ in chunks(twice.unsqueeze(1), doubled):
         scores[part] = (twice[part].unsqueeze(1) + doubled[part]).sigmoid_() @ direction
     return scores.mul_(2).sub_(direction.sum())
 
@@ -312,7 +308,7 @@ def _scores_backward(
         of_direction: sum g (2 z - 1) is added to it, (A,).
     """
     twice = 2 * query
-    for part, _ in chunks(len(query), 1, doubled[0].numel()):
+    for part, _ in chunks(twice.unsqueeze(1), doubled):
         slope = of_scores[part]
         logistic = (twice[part].unsqueeze(1) + doubled[part]).sigmoid_()  # (b, S, A)
         of_direction.add_(slope.flatten() @ logistic.flatten(0, 1), alpha=2)
