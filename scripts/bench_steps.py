@@ -16,7 +16,8 @@ batch, forward and backward. The peak of the chip is that of a large product in 
 import argparse
 import time
 from collections.abc import Callable, Iterator
-from itertools import islice
+from dataclasses import replace
+from itertools import count, islice
 from statistics import median
 from typing import Any, NamedTuple, cast
 
@@ -110,7 +111,12 @@ def made_up(vocabulary: int, shortest: int, longest: int) -> EncodedCorpus:
 
 
 def training(
-    size: Size, device: torch.device, precision: torch.dtype, batch_tokens: int, lengths: tuple[int, int]
+    size: Size,
+    device: torch.device,
+    precision: torch.dtype,
+    batch_tokens: int,
+    lengths: tuple[int, int],
+    seed: int,
 ) -> Training:
     """The training of a model of ``size`` on made-up sentences, with Adam and a moving average."""
 
@@ -129,7 +135,7 @@ def training(
         average=MovingAverage(model, 0.999),
         precision=precision,
     )
-    stream = BatchStream(made_up(size.vocabulary, *lengths), batch_tokens, 1, 1)
+    stream = BatchStream(made_up(size.vocabulary, *lengths), batch_tokens, 1, seed)
     return Training(stream, Schedules(update.optimizer, Constant()), Recovery(update))
 
 
@@ -166,18 +172,19 @@ def timed(device: torch.device, run: Callable[[], object]) -> float:
     return time.perf_counter() - began
 
 
-def batches(run: Training) -> Iterator[Batch]:
+def batches(stream: BatchStream) -> Iterator[Batch]:
     """The batches of epoch after epoch."""
-    for group in run.stream.from_position(Position()):
+    for group in stream.from_position(Position()):
         yield from group.batches
 
 
 class Timed:
     """A model in training; its speed in each round."""
 
-    def __init__(self, title: str, run: Training, step: Callable[[Batch], object]) -> None:
-        self.title, self.step = title, step
-        self.batches, self.device = batches(run), run.update.device
+    def __init__(
+        self, title: str, stream: BatchStream, device: torch.device, step: Callable[[Batch], object]
+    ) -> None:
+        self.title, self.batches, self.device, self.step = title, batches(stream), device, step
         self.speeds: list[float] = []
         began = time.perf_counter()
         self.steps(WARM_UP)
@@ -315,24 +322,27 @@ def report(
 ) -> None:
     """Time the variants of one model by turns, and print a line for every variant."""
 
+    seeds = count(1)  # every variant has batches of its own: a GPU plans a product once for every shape
+
     def fresh(precision: str) -> Training:
         kind = getattr(torch, precision)
-        return training(SIZES[name], device, kind, batch_tokens, tuple(options.lengths))
+        return training(SIZES[name], device, kind, batch_tokens, tuple(options.lengths), next(seeds))
 
     trial = fresh(options.precision[0])
-    work = flop(trial, next(batches(trial)))
+    work = flop(trial, next(batches(trial.stream)))
     choices = (False, True) if options.compile and "transformer" in name else (False,)
-    found = []
+    variants: list[tuple[str, BatchStream, Callable[[Batch], object]]] = []
     for precision in options.precision:
-        kind = getattr(torch, precision)
         for compiled in choices:
             run, title = fresh(precision), f"{precision}, {'compiled' if compiled else 'eager'}"
-            found.append(Timed(title, run, ours(run, compiled=compiled)))
+            variants.append((title, run.stream, ours(run, compiled=compiled)))
         for peer in options.beside if "transformer" in name else ():
-            step, title = theirs(peer, SIZES[name], device, kind), f"{precision}, {peer}"
-            found.append(Timed(title, trial, step))
+            step, title = theirs(peer, SIZES[name], device, getattr(torch, precision)), f"{precision}, {peer}"
+            variants.append((title, replace(trial.stream, seed=next(seeds)), step))
             if device.type == "cuda":
-                found.append(Timed(f"{title} without cuDNN's attention", trial, without_cudnn(step)))
+                title, step = f"{title} without cuDNN's attention", without_cudnn(step)
+                variants.append((title, replace(trial.stream, seed=next(seeds)), step))
+    found = [Timed(title, stream, device, step) for title, stream, step in variants]
     for _ in range(options.rounds):
         for timed_model in found:
             timed_model.steps(options.steps)

@@ -268,7 +268,8 @@ def measure(options: argparse.Namespace, worker: str, model: Path, beam: int, py
         if value is not None:
             command += [f"--{name.replace('_', '-')}", str(value)]
     root = str(Path(__file__).resolve().parent.parent)
-    environment = {**os.environ, "PYTHONPATH": root, "OMP_NUM_THREADS": str(options.threads)}
+    paths = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")]))
+    environment = {**os.environ, "PYTHONPATH": paths, "OMP_NUM_THREADS": str(options.threads)}
     done = subprocess.run(command, capture_output=True, text=True, env=environment)
     rows = [line for line in done.stdout.splitlines() if line.startswith(RESULT)]
     if not rows:

@@ -76,7 +76,15 @@ def steps(*, has_gpu: bool) -> list[str]:
     command = [sys.executable, "scripts/bench_steps.py", "--rounds", "4"]
     if has_gpu:
         command += ["--device", "cuda", "--precision", "bfloat16", "--batch-tokens", "16384"]
-        command += ["--compile", "--sizes", "transformer_big", "transformer", "rnn_bahdanau", "rnn_luong"]
+        command += [
+            "--beside",
+            "torch",
+            "--sizes",
+            "transformer_big",
+            "transformer",
+            "rnn_bahdanau",
+            "rnn_luong",
+        ]
     code, output, taken = run(command)
     found = re.findall(
         r"^(\w+, [^:]+): ([\d,]+) target tokens/s.* (\d+ %) of the product", output, flags=re.MULTILINE

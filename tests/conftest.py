@@ -25,8 +25,13 @@ settings.register_profile("explore", deadline=None, print_blob=True)
 settings.load_profile("ci" if os.environ.get("CI") else "explore")
 
 
-def pytest_configure() -> None:
-    """Handle Ctrl-C in a shell's background job too, where the tests and their children would ignore it."""
+def pytest_configure(config: pytest.Config) -> None:
+    """Hide GPUs, which round otherwise, unless ``-m gpu`` asks for them; and handle Ctrl-C.
+
+    In a shell's background job the tests and their children would ignore it.
+    """
+    if config.option.markexpr != "gpu":
+        os.environ["CUDA_VISIBLE_DEVICES"] = ""
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 

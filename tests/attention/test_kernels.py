@@ -1,5 +1,6 @@
 """Fused against explicit, forward and every gradient, by every kernel that runs here; refusals say why."""
 
+import copy
 from collections.abc import Callable
 from typing import Any
 
@@ -233,12 +234,12 @@ def test_kernels_on_a_gpu(key: str) -> None:
     mechanism.to("cuda", torch.bfloat16)
     query, states = torch.randn(2, 3, 37, 64, device="cuda", dtype=torch.bfloat16)
     mask = torch.arange(37, device="cuda") < torch.tensor([[37], [20], [3]], device="cuda")
+    precise = copy.deepcopy(mechanism).float()
+    expected = precise(query.float(), precise.prepare(states.float(), mask), need_weights=True)[0]
     memory = mechanism.prepare(states, mask)
-    expected = mechanism(query, memory, need_weights=True)[0]
+    allowed = mechanism.kernels if isinstance(mechanism, DotProduct) else ("auto",)
     ran = []
-    for kernel in KERNELS if isinstance(mechanism, DotProduct) else ("auto",):
-        if isinstance(mechanism, DotProduct) and kernel not in mechanism.kernels:
-            continue
+    for kernel in allowed:
         mechanism.kernel = kernel
         try:
             found = mechanism(query, memory)[0]
@@ -246,8 +247,9 @@ def test_kernels_on_a_gpu(key: str) -> None:
             assert "cannot run here: " in str(error)  # noqa: PT017
             continue
         ran.append(kernel)
-        torch.testing.assert_close(found, expected, rtol=5e-2, atol=5e-2)
-    assert {"auto", "math"} <= {*ran} or not isinstance(mechanism, DotProduct)
+        near = 0.1 if kernel == "explicit" else 0.05  # scores in bfloat16, or summed in float32
+        torch.testing.assert_close(found.float(), expected, rtol=near, atol=near)
+    assert {"auto", "math"} & {*allowed} <= {*ran}
 
 
 @pytest.mark.parametrize("key", CASES)

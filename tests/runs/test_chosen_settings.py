@@ -65,6 +65,17 @@ def test_every_choice_is_a_valid_setting(backend: str, pairs: int, seconds: floa
 
 
 @pytest.mark.parametrize(
+    ("tokens", "seconds", "batch", "width"),
+    [(50_000, 1e3, 2048, 256), (400_000, 1e3, 4096, 256), (1e7, 1e3, 16_384, 256), (1e7, 1e4, 16_384, 512)],
+)
+def test_a_gpu_takes_larger_batches_and_learns_much_by_a_larger_model(
+    tokens: float, seconds: float, batch: int, width: int
+):
+    chosen = recipe_of("transformer", Task(int(tokens / 10), tokens, seconds, on_gpu=True))
+    assert (chosen["training.batch_tokens"], chosen["model.width"]) == (batch, width)
+
+
+@pytest.mark.parametrize(
     ("line", "count", "guided"),
     [
         ("a b", 3, True),
