@@ -188,6 +188,8 @@ def fit_recipe(config: DictConfig, free: Collection[str], corpus: "Corpus") -> t
         limits["training.max_steps"] = None
         if limits["training.max_epochs"] is None and "training.max_time" in free:
             limits["training.max_time"] = 60.0 * MINUTES
+    import torch
+
     from translate.corpora.filters import count_words
     from translate.corpora.linkers import LONGEST
 
@@ -197,8 +199,6 @@ def fit_recipe(config: DictConfig, free: Collection[str], corpus: "Corpus") -> t
     linked = sum(max(both) <= LONGEST for both in lengths)
     tokens = max(1.0, pairs * PIECES * sum(target for _, target in lengths) / len(lengths))
     links = pairs * sum(source * target for source, target in lengths) / len(lengths)
-    import torch
-
     on_gpu = torch.cuda.is_available() and config.runtime.device != "cpu"
     speed = GPU if on_gpu else torch.get_num_threads() / CORES
     task = Task(pairs, tokens, seconds_of(*limits.values(), tokens=tokens, speed=speed), on_gpu)
