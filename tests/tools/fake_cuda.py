@@ -268,6 +268,7 @@ def pretended() -> Iterator[Counter[Finding]]:
             "current_device": 0,
             "_lazy_init": None,
             "empty_cache": None,
+            "is_current_stream_capturing": False,
         }.items():
             stack.enter_context(patch.object(torch.cuda, name, lambda *_, answer=answer, **__: answer))
         stack.enter_context(patch.object(torch, "autocast", _Autocast))
