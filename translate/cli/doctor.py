@@ -31,7 +31,7 @@ def doctor() -> None:
     table.add_row("python", platform.python_version())
     for name in PACKAGES:
         try:
-            table.add_row(name, version(name))
+            table.add_row(name, torch.__version__ if name == "torch" else version(name))  # +cpu, +cu130
         except PackageNotFoundError:
             table.add_row(name, "not installed")
     console.print(table)
