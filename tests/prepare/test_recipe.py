@@ -40,6 +40,10 @@ def test_the_page_has_every_setting(name: str) -> None:
         (["a=a.tsv"], "source_language is not set; give --source-language CODE"),
         (["a=a.en,a.fr"], "a.en: no such file"),  # the names tell the languages
         (
+            ["a=a.en,a.fr", "--source-language", "fr", "--target-language", "en"],
+            "a.en: by its name a text in en, where one in fr is expected; exchange the files of the corpus a",
+        ),
+        (
             ["a", "--source-language", "en", "--target-language", "fr"],
             "a: expected NAME=SOURCE_FILE,TARGET_FILE",
         ),

@@ -92,6 +92,9 @@ def test_sentences_too_long_or_too_many_for_links_guide_no_attention(line: str, 
     config, lines = fit_recipe(compose(), free_settings([], GROUPS), corpus)
     assert (config.training.guided_alignment > 0) == guided
     assert ("would take about 6 minutes" in lines[-1]) == (count == 800_000)
+    few = compose(["training.max_steps=1"])  # said in steps, a run may wait a little for its links
+    config, _ = fit_recipe(few, free_settings(["training.max_steps"], GROUPS), corpus)
+    assert (config.training.guided_alignment > 0) == (guided and count == 3)
 
 
 @pytest.mark.slow

@@ -105,6 +105,7 @@ def _rename(run: Path) -> None:
     [
         (shutil.rmtree, "no such run directory"),
         (lambda run: (run / "config.yaml").unlink(), "not a run directory"),
+        (lambda run: (run / "experiment").mkdir(), "not a run directory (it holds the settings of runs)"),
         (_write("config.yaml", "data: [\n"), "config.yaml: not readable as YAML"),
         (_write("config.yaml", "- data\n"), "config.yaml: expected the sections of a run"),
         (

@@ -67,7 +67,7 @@ class Corpus:
             lines.append(f"dropped from {name}: {_describe(reasons) or 'none'}")
         if not (is_code(self.source_language) and is_code(self.target_language)):
             lines.append(
-                "note: these are no codes of languages; to serve the run or translate documents, give codes: "
+                "note: these are no codes of languages; clients of a server ask for codes, for example "
                 "data.source_language=en data.target_language=fr"
             )
         return [*lines, *self.notes]
@@ -113,7 +113,9 @@ def _load_one(data: DataConfig, *, apart: bool) -> Corpus:
     train, held = hold_out(found.split, wanted, data.seed)
     documents = "" if train.documents is None else ", whole documents"
     for name, split in held.items():
-        notes.append(f"{name} pairs held out of train with data.seed={data.seed}: {len(split):,}{documents}")
+        few = len(split) < wanted[name] and not documents
+        fewer = f", a tenth, in place of data.{name}_pairs={wanted[name]}" if few else documents
+        notes.append(f"{name} pairs held out of train with data.seed={data.seed}: {len(split):,}{fewer}")
     splits |= held | {"train": train}
     return _completed(data, raw.languages, splits, found.dropped, notes, found.num_read)
 

@@ -9,7 +9,7 @@ import pyarrow
 import pyarrow.parquet
 
 from translate.config.names import shorten, shown_path
-from translate.corpora.local_files import has_no_header, matching
+from translate.corpora.local_files import check_language, has_no_header, matching
 from translate.corpora.tables import check_table, pick, read_table
 from translate.errors import UserError
 from translate.prepare.recipe import CorpusFiles, HeldFiles, Recipe
@@ -69,7 +69,7 @@ def list_inputs(recipe: Recipe) -> list[Input]:
     """Every input in the order of the recipe; a pattern gives its files in the order of their names.
 
     Raises:
-        UserError: for a recipe without a corpus, or files that are no pairs.
+        UserError: for a recipe without a corpus, or files that are no pairs, or by their names swapped.
     """
     if not recipe.corpora:
         raise UserError("no corpus is given; expected NAME=SOURCE_FILE,TARGET_FILE or NAME=TABLE")
@@ -78,6 +78,11 @@ def list_inputs(recipe: Recipe) -> list[Input]:
         parts: tuple[CorpusFiles | HeldFiles, ...] = (files, files.validation, files.test)
         for split, part in enumerate(parts):
             found += _inputs_of(name, split, part, files, len(found))
+    languages = recipe.source_language, recipe.target_language
+    for given in found:
+        if given.target is not None:
+            for path, both in ((given.source, languages), (given.target, languages[::-1])):
+                check_language(path, *both, f"exchange the files of the corpus {shorten(given.corpus)}")
     return found
 
 

@@ -209,7 +209,7 @@ def fit_recipe(config: DictConfig, free: Collection[str], corpus: "Corpus") -> t
     notes = []
     known = corpus.train.links is not None or config.training.guided_links is not None
     linking = 0.0 if known else (links + min(links, config.training.guided_sample_links)) / LINKS
-    takes_long = linking > MOST_LINKING * (limits["training.max_time"] or task.seconds)
+    takes_long = linking > MOST_LINKING * (limits["training.max_time"] or max(task.seconds, 60.0))
     if config.data.read != "text" or config.data.context_sentences or 2 * linked < len(lengths):
         chosen.pop("training.guided_alignment", None)  # for the links of words in single sentences
     elif takes_long and chosen.pop("training.guided_alignment", None):

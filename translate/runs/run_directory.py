@@ -24,6 +24,7 @@ from translate.text.file_writing import (
 )
 
 CONFIG, LOCK = "config.yaml", "run.lock"
+SETTINGS = "experiment"  # a folder in conf/, which has a file CONFIG, too
 MOST_NEIGHBOURS = 1000  # folders among which a similar name is looked for
 
 
@@ -176,16 +177,19 @@ def check_is_run(path: Path, setting: str = "") -> None:
     if not path.is_dir():
         kind = "a file, not a run directory" if path.exists() else "no such run directory"
         raise UserError(f"{setting}{path}: {kind}{hint}")
-    if not os.path.lexists(path / CONFIG):  # whoever reads a file that is there says what is wrong with it
+    settings = (path / SETTINGS).is_dir()
+    # Whoever reads a configuration that is there says what is wrong with it.
+    if settings or not os.path.lexists(path / CONFIG):
         if (path / "config.json").exists() or (path / "model.json").exists():  # an export
             hint = "; it is a model for other programs; give the run that it was made from, or import it"
-        raise UserError(f"{setting}{path}: not a run directory (it has no {CONFIG}){hint}")
+        why = "it holds the settings of runs" if settings else f"it has no {CONFIG}"
+        raise UserError(f"{setting}{path}: not a run directory ({why}){hint}")
 
 
 def is_run(path: Path) -> bool:
     """Whether ``path`` is a folder with the configuration of a run."""
     with suppress(OSError, ValueError):  # longer than a name can be, or with a null character
-        return (path / CONFIG).is_file()
+        return (path / CONFIG).is_file() and not (path / SETTINGS).is_dir()
     return False
 
 
