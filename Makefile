@@ -35,6 +35,7 @@ install: $(BIN)/translate
 	@for extra in $(subst $(comma), ,$(EXTRAS)); do case $$extra in serve|export|prepare|spark|dev|docs) ;; \
 		*) echo "no extra $$extra; EXTRAS= takes serve, export, prepare, spark, with commas between them"; exit 2;; esac; done
 	@test -z "$(strip $(EXTRAS))" || $(PIP) -e '.[$(strip $(EXTRAS))]'
+	@echo "installed; now: source $(VENV)/bin/activate"
 
 $(VENV)/.dev: pyproject.toml .ci/constraints.txt | $(BIN)/translate
 	@echo "installing what the tests need into $(VENV), once; this takes a minute or two"
