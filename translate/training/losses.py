@@ -197,7 +197,7 @@ def _forward(
 
 
 def _rows(weight: Tensor) -> int:
-    """Of a chunk of scores of the output embedding (V, D)."""
+    """How many tokens a chunk of scores has, by the output embedding (V, D)."""
     return max(chunk_elements(CHUNK_ELEMENTS, weight.device) // weight.shape[0], weight.shape[1])
 
 
