@@ -7,9 +7,9 @@
 
 Sentences have 8 to 20 pieces (Multi30k's lengths), or the lengths of --lengths. --compile also times the
 Transformers with compiled layers (torch.compile, dynamic shapes), and --beside torch.nn.Transformer or
-Hugging Face's Marian (pip install transformers) of the same size, which learn from the same batches in a
-plain loop with fused Adam; on a GPU also without the attention of cuDNN, which plans anew for every shape.
-All variants of a model alternate. FLOP are those of the matrix products that torch counts in the first
+Hugging Face's Marian (pip install transformers) of the same size, which learn from other batches of the same
+text in a plain loop with fused Adam; on a GPU also without the attention of cuDNN, which plans anew for every
+shape. All variants of a model alternate. FLOP are those of the matrix products that torch counts in the first
 batch, forward and backward. The peak of the chip is that of a large product in the same precision.
 """
 

@@ -341,6 +341,8 @@ def run_fault(server: Server, witnesses: Witnesses, name: str, count: int) -> No
             break
     else:
         server.wrong.append(f"{name}: the memory grows by {grown:.0f} MiB in its second half")
+    if set(witnesses.outcomes) != {"right"}:
+        server.wrong.append(f"{name}: witnesses met {dict(witnesses.outcomes)}")
     right, seconds = witnesses.outcomes["right"], time.monotonic() - began
     print(f"{name:8} {count:8,} {right:8,} right beside {memory[-1]:7.0f} MiB {seconds:7.1f} s", flush=True)
 

@@ -91,7 +91,10 @@ def _undivided(
     starts = [
         i
         for i, (begin, _) in enumerate(spans)
-        if i == 0 or spans[i - 1][1] != begin or text[begin - 1] not in "'’" or not _CLITIC.match(text, begin)
+        if i == 0
+        or spans[i - 1][1] != begin
+        or not text.endswith(("'", "’"), 0, begin)
+        or not _CLITIC.match(text, begin)
     ]
     if len(starts) == len(spans):
         return spans, weights

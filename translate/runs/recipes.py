@@ -192,6 +192,7 @@ def fit_recipe(config: DictConfig, free: Collection[str], corpus: "Corpus") -> t
 
     from translate.corpora.filters import count_words
     from translate.corpora.linkers import LONGEST
+    from translate.runs.runtime import find_device
 
     pairs = len(corpus.train)
     sides = islice(corpus.train.source, SAMPLE), islice(corpus.train.target, SAMPLE)
@@ -199,7 +200,7 @@ def fit_recipe(config: DictConfig, free: Collection[str], corpus: "Corpus") -> t
     linked = sum(max(both) <= LONGEST for both in lengths)
     tokens = max(1.0, pairs * PIECES * sum(target for _, target in lengths) / len(lengths))
     links = pairs * sum(source * target for source, target in lengths) / len(lengths)
-    on_gpu = torch.cuda.is_available() and config.runtime.device != "cpu"
+    on_gpu = find_device(config.runtime.device, where="runtime.device").type == "cuda"
     speed = GPU if on_gpu else torch.get_num_threads() / CORES
     task = Task(pairs, tokens, seconds_of(*limits.values(), tokens=tokens, speed=speed), on_gpu)
     recipe = recipe_of(str(config.model.get("name")), task)
