@@ -97,6 +97,27 @@ def test_sentences_too_long_or_too_many_for_links_guide_no_attention(line: str, 
     assert (config.training.guided_alignment > 0) == (guided and count == 3)
 
 
+@pytest.mark.parametrize(
+    ("given", "shift"),
+    [
+        (["training.max_time=20000"], 1),
+        (["training.max_time=20"], 0),  # two layers need theirs for the next word
+        (["training.max_time=20000", "training.guided_alignment=0"], 0),
+        (["training.max_time=20000", "training.guided_shift=0"], 0),
+        (["training.max_time=20000", "training.start_from=RUN"], 0),
+        (["training.max_time=20000", "model=rnn_luong"], 0),
+    ],
+)
+def test_the_guided_head_of_a_larger_model_says_what_was_read(given: list[str], shift: int) -> None:
+    pairs = Split(["a b"] * 30, ["b a"] * 30)
+    corpus = Corpus("own", "en", "fr", train=pairs, validation=None, test=None, dropped={})
+    names, composer = [override.partition("=")[0] for override in given], Composer()
+    config, lines = fit_recipe(compose(given), free_settings(names, composer.chosen(given)), corpus)
+    assert config.training.guided_shift == shift
+    assert any("training.guided_shift=1" in line for line in lines) == shift
+    check_config(config)
+
+
 @pytest.mark.slow
 def test_a_run_chooses_says_so_and_goes_on_with_its_choices(tmp_path: Path, capsys):
     run = tmp_path / "run"
