@@ -128,6 +128,36 @@ def test_a_signal_during_validation_ends_the_run_once_it_is_saved(tmp_path: Path
     assert rig.saved("last") == rig.saved("best") == 2
 
 
+def test_a_validation_that_a_signal_left_out_is_made_up_for_once(tmp_path: Path) -> None:
+    rig = Rig(tmp_path, bleu(2), validate_every=2)
+    rig.signals.caught = "interrupted"
+    rig.steps(1)
+    assert (rig.keeper.conclude(rig.training), rig.reported) == (None, [])  # none was due
+    rig.steps(2)
+    assert (rig.saved("last"), rig.reported) == (2, [])
+    rig.signals.caught = None
+    assert rig.keeper.conclude(rig.training) is None
+    assert [step for step, _ in rig.reported] == [2]
+    assert rig.saved("best") == 2
+    rig.training.progress = Progress(**load_state(tmp_path / "last")["progress"])
+    assert rig.keeper.conclude(rig.training) is None
+    assert len(rig.reported) == 1
+
+
+def test_where_the_time_of_one_process_is_up_the_next_goes_on_as_if_nothing_had_been(tmp_path: Path) -> None:
+    """What it validates then changes neither patience nor schedule, nor what is best later."""
+    rig = Rig(tmp_path, bleu(3, 2, 9), validate_every=2, max_steps=100, max_time=1.0, keep_best=2)
+    rig.keeper.limits = Limits(rig.config, began=float("inf"))
+    rig.steps(4)
+    rig.keeper.limits = Limits(rig.config, began=0.0)
+    assert rig.steps(5) == "max_time"
+    assert (rig.saved("last"), rig.saved("best"), rig.training.progress.best_step) == (5, 5, 5)
+    stored = load_state(tmp_path / "last")["progress"]
+    assert [step for *_, step in stored["best"]] == [2, 4]
+    assert (stored["best_step"], stored["waited"], stored["validated"], stored["finished"]) == (2, 1, 4, None)
+    assert rig.training.schedules.rate.scale == 0.5  # for the second validation alone
+
+
 def test_the_average_is_validated_and_kept_and_the_weights_go_on(tmp_path: Path) -> None:
     rig = Rig(tmp_path, [], validate_every=1, ema=0.5)
     model, seen = rig.training.update.model, []

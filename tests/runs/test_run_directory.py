@@ -74,8 +74,9 @@ def test_metrics_are_cut_back_to_a_step(run: RunDirectory) -> None:
     with run.metrics.open("a") as file:
         file.write('5\n{"step": "x"}\n{"kind": "train"}\n' + "[" * 100_000 + "\n")  # no run wrote this
         file.write('{"step": 8, "ki')  # the process was killed here
+    (run.checkpoints / "step-00000004").mkdir()
     run.go_back_to(4, best_step=3)
-    assert (run.checkpoints / "best").resolve().name == "step-00000003"
+    assert [(run.checkpoints / name).resolve().name[-1] for name in ("best", "last")] == ["3", "4"]
     run.log({"step": 5, "kind": "train"})
     assert [row["step"] for row in run.rows()] == [2, 4, 4, 5]
 

@@ -83,14 +83,15 @@ def test_the_run_is_saved_and_goes_on_as_if_nothing_had_been(
     assert json.loads((run / "scores.json").read_text())["steps"] == last + 4
 
 
-def test_in_the_last_step_the_closing_validation_is_left_and_said_so(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("step", [10, 12])
+def test_in_a_step_with_a_validation_it_is_left_for_later(
+    step: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Interrupted in step 12 of 12, then resumed: as if nothing had been, the best checkpoint included."""
+    """Interrupted in step 10 or 12 of 12, then resumed: as if nothing had been, to the best checkpoint."""
     own, run, whole = Keeper.__call__, tmp_path / "run", tmp_path / "whole"
 
     def call(keeper: Keeper, training: Training, report: StepReport) -> str | None:
-        if training.progress.step == 12:
+        if training.progress.step == step:
             os.kill(os.getpid(), signal.SIGTERM)
         return own(keeper, training, report)
 
@@ -98,8 +99,9 @@ def test_in_the_last_step_the_closing_validation_is_left_and_said_so(
     monkeypatch.setattr(Keeper, "__call__", call)
     assert train_tiny(run, *settings) == 75
     said = capsys.readouterr().out.splitlines()[-1]
-    assert said == f"terminated at step 12, the last one: saved; this scores the run: translate resume {run}"
-    assert [row["step"] for row in rows(run, "validation")] == [5, 10]
+    how = ", the last one: saved; this scores the run" if step == 12 else ": saved; go on with"
+    assert said == f"terminated at step {step}{how}: translate resume {run}"
+    assert [row["step"] for row in rows(run, "validation")] == ([5, 10] if step == 12 else [5])
     monkeypatch.setattr(Keeper, "__call__", own)
     assert train_tiny(run, *settings, "training.resume=true") == 0
     assert train_tiny(whole, *settings) == 0

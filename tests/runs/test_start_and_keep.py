@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -15,6 +16,7 @@ from translate.config.composer import compose
 from translate.config.data import TokenizerConfig
 from translate.config.settings import check_config
 from translate.errors import UserError
+from translate.runs import run_scores
 from translate.runs.fine_tuning import take_tokenizers, with_model_of_start
 from translate.runs.life import train
 from translate.runs.load import read_settings
@@ -155,6 +157,27 @@ def test_the_mean_of_the_last_checkpoints(tmp_path: Path, capsys: pytest.Capture
         wanted = sum(part[name].double() for part in parts) / 3
         torch.testing.assert_close(mean[name].double(), wanted, rtol=1e-6, atol=1e-7)
     assert os.readlink(run / "checkpoints" / "best") == "averaged"
+
+
+def test_a_mean_that_is_best_is_mixed_with_the_start_which_is_no_part_of_it(
+    tmp_path: Path,
+    tiny_runs: dict[str, Path],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The start stays the best single checkpoint, since the rate is far too high."""
+    run, score = tmp_path / "run", run_scores.score_mean
+
+    def scored(*arguments: Any) -> dict[str, float]:
+        return score(*arguments) | {"nll": 0.0}
+
+    monkeypatch.setattr(run_scores, "score_mean", scored)
+    means = ("training.ema=null", "training.keep_last=3", "training.average_last=3", "training.save_every=1")
+    settings = (*means, "training.interpolate=0.25", "training.best_metric=nll", "optimizer.lr=0.5")
+    assert tune(run, tiny_runs["rnn_luong"], *settings, "training.max_steps=2") == 0
+    output = capsys.readouterr().out
+    assert "mean of step-00000001, step-00000002: " in output
+    assert "0.25 of averaged and 0.75 of " in output
 
 
 def test_the_mean_is_kept_only_if_it_is_better(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,7 +1,7 @@
 """Other versions of training pairs, which differ from epoch to epoch, with the links of their words.
 
-A change gives another pair, whose links are right again. The seed, the epoch and the pair decide the changes,
-so a resumed run draws the same.
+A change gives another pair, whose links are right again. The seed, the epoch and the order of the pairs
+decide the changes, so a resumed run draws the same.
 """
 
 import re

@@ -238,7 +238,7 @@ class PairSampler:
     guided: bool
 
     def __call__(self, seed: Sequence[int], rows: np.ndarray) -> EncodedCorpus:
-        """The pairs of ``rows``, which depend on ``seed`` and each pair's own number alone."""
+        """The pairs of ``rows``, which depend on ``seed`` and on the order of the rows."""
         texts = tuple(Column.of(side).gather(rows) for side in (self.split.source, self.split.target))
         changed = self._changed(seed, rows, texts) if self.augmenter.config.changes else {}
         for place, pair in changed.items():

@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import FrameType
 
@@ -110,7 +110,7 @@ class Keeper:
             self.save(training)
             self.writer.wait()
             return reason
-        if reason or progress.step % config.validate_every == 0:
+        if reason or self._is_due(progress):
             return self._validate_and_save(training, reason)
         if config.save_every is not None and progress.step % config.save_every == 0:
             self.save(training)
@@ -122,38 +122,61 @@ class Keeper:
         self.save(training, best=self._validate(training))
 
     def conclude(self, training: Training) -> str | None:
-        """Validate and save a run that was interrupted at its last step; ``None`` if it has steps left."""
-        reason = self.limits.end(self.limits.reached(training.progress))
-        if reason is None or training.progress.step == 0:  # however short its time, a run takes a step
+        """Validate and save a run that was interrupted where it is due; ``None`` if it has steps left."""
+        progress = training.progress
+        reason = self.limits.end(self.limits.reached(progress))
+        if progress.step == 0:  # however short its time, a run takes a step
+            return None
+        if reason is None and not (self._is_due(progress) and progress.validated < progress.step):
             return None
         training.start_clock()
         return self._validate_and_save(training, reason)
 
+    def _is_due(self, progress: Progress) -> bool:
+        return progress.step % self.config.validate_every == 0
+
     def _validate_and_save(self, training: Training, reason: str | None) -> str | None:
-        """Returns the reason to end the run: ``reason``, patience, or a signal that came meanwhile."""
-        improved = self._validate(training)
+        """Returns the reason to end the run: ``reason``, patience, or a signal that came meanwhile.
+
+        Where the time of this process alone is up, its successor goes on as if nothing had been validated.
+        """
+        progress = training.progress
+        due = self._is_due(progress) or self.limits.end(reason) is not None
+        before = replace(progress)
+        improved = self._validate(training, due=due)
         if self.config.patience is not None and training.progress.waited >= self.config.patience:
             reason = PATIENCE
+        if not due:
+            training.progress = replace(progress, best=before.best, best_step=before.best_step)
         self.save(training, best=improved, finished=self.limits.end(reason))
+        training.progress = progress
         reason = self.world.agree(self.signals.caught) or reason
         if reason:
             self.writer.wait()
         return reason
 
-    def _validate(self, training: Training) -> bool:
-        """Score the model; returns whether it is the best so far (always, without a validation split)."""
+    def _validate(self, training: Training, *, due: bool = True) -> bool:
+        """Score the model; returns whether it is the best so far (always, without a validation split).
+
+        Args:
+            training: whose patience and schedule see a validation that is due.
+            due: whether it is.
+        """
         progress, average = training.progress, training.update.average
         began = time.monotonic()
         with average.applied() if average else nullcontext():
             scores = dict(self.validate())
         progress.validation_seconds += time.monotonic() - began
         training.count_time()
+        if due:
+            progress.validated = progress.step
         if not scores:
             progress.best_step = progress.step
             return True
         improved = progress.rank(*goodness(scores, self.config.best_metric), keep=self.config.keep_best)
-        progress.waited = 0 if improved else progress.waited + 1
-        training.schedules.validated(improved=improved)
+        if due:
+            progress.waited = 0 if improved else progress.waited + 1
+            training.schedules.validated(improved=improved)
         self.report(progress, scores)
         return improved
 

@@ -155,14 +155,15 @@ class RunDirectory:
         return found
 
     def go_back_to(self, step: int, best_step: int) -> None:
-        """Cut the metrics after ``step``, which a resumed run writes again, and point ``best`` back."""
+        """Cut the metrics after ``step``, which a resumed run writes again; point ``last``, ``best`` back."""
         self.tidy()
         if self.metrics.exists():
             kept = "".join(json.dumps(row) + "\n" for row in self.rows() if row["step"] <= step)
             write_text(self.metrics, kept)
-        folder = step_folder(self.checkpoints, best_step)
-        if folder.is_dir():
-            point(self.checkpoints, "best", folder.name)
+        for name, number in (("last", step), ("best", best_step)):
+            folder = step_folder(self.checkpoints, number)
+            if folder.is_dir():
+                point(self.checkpoints, name, folder.name)
 
 
 def check_is_run(path: Path, setting: str = "") -> None:

@@ -25,7 +25,7 @@ from translate.runs.encoding import encode, gold_links
 from translate.runs.hooks import goodness
 from translate.runs.load import load_into
 from translate.runs.reports import SHOWN, Sample, sample_to_draw, write_card
-from translate.runs.run_directory import RunDirectory, point, step_folders
+from translate.runs.run_directory import RunDirectory, point, step_folder, step_folders
 from translate.runs.runtime import translate_all
 from translate.runs.terminal_lines import closing_lines, score_line, score_text
 from translate.text.file_writing import aside, write_text
@@ -261,7 +261,8 @@ def try_mean(
     wanted = settings.training.average_last
     if wanted is None:
         return
-    folders = step_folders(directory.checkpoints)[-wanted:]
+    start = step_folder(directory.checkpoints, 0)  # the weights of another run
+    folders = [folder for folder in step_folders(directory.checkpoints) if folder != start][-wanted:]
     if len(folders) < 2:
         print(f"training.average_last={wanted}: only one checkpoint exists, so no mean is tried", flush=True)
         return
@@ -287,8 +288,9 @@ def interpolate(
     share, start = settings.training.interpolate, settings.training.start_from
     if share is None:
         return
-    trained = directory.best() if progress.best_step else directory.last  # not the start itself
-    trained = directory.checkpoints / os.readlink(trained)
+    trained = directory.checkpoints / os.readlink(directory.best())
+    if trained == step_folder(directory.checkpoints, 0):  # the start itself
+        trained = directory.checkpoints / os.readlink(directory.last)
     parts = [(trained, share), (RunDirectory(Path(str(start))).best(), 1 - share)]
     scores = score_mean(MIXED, parts, settings, progress, translator, corpus, directory)
     line = score_line(progress.step, scores).partition(": ")[2]
@@ -321,7 +323,7 @@ def mean_weights(parts: Sequence[tuple[Path, float]]) -> dict[str, Tensor]:
     """The mean of weights with their shares, summed in float64 (Vaswani et al. 2017, 6.1)."""
     sums: dict[str, Tensor] = {}
     for folder, share in parts:
-        for name, tensor in load_weights(folder).items():
+        weights = load_weights(folder)
+        for name, tensor in weights.items():
             sums[name] = sums[name] + share * tensor.double() if name in sums else share * tensor.double()
-    kinds = {name: tensor.dtype for name, tensor in load_weights(parts[-1][0]).items()}
-    return {name: total.to(kinds[name]) for name, total in sums.items()}
+    return {name: total.to(weights[name].dtype) for name, total in sums.items()}

@@ -33,6 +33,7 @@ class Progress:
     seconds: float = 0.0  # of training and validation, over all processes that worked on the run in turn
     validation_seconds: float = 0.0  # the part of them spent in validation
     elapsed: float = 0.0  # seconds from the start of these processes, reading the corpus included
+    validated: int = 0  # the last step of which a validation was due, and is done
     best_step: int = 0
     # Of the training.keep_best best validations, best first: the value of training.best_metric and the
     # log-likelihood in nats a token, of both of which a larger one is better, and the step.
