@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from translate.errors import UserError
-from translate.links.links import Gold, format_pharaoh, parse_gold, read_gold
+from translate.links.links import Gold, format_pharaoh, moved_line, parse_gold, read_gold, swapped_line
 
 LINKS = st.frozensets(st.tuples(st.integers(0, 6), st.integers(0, 4)))
 
@@ -79,3 +79,12 @@ def test_naacl_gold(tmp_path):
         path.write_text(f"1 1 1\n{line}\n")
         with pytest.raises(UserError, match=message):
             read_gold(path)
+
+
+@pytest.mark.parametrize("by", [0, 7, 95])
+def test_line_with_words_before_its_source_and_with_sides_exchanged(by):
+    line = "0-3 12p0 5-11"
+    (sure, possible), moved = parse_gold(line, where="x"), parse_gold(moved_line(line, by), where="x")
+    assert moved.sure == {(s + by, t) for s, t in sure}
+    assert moved.possible == {(s + by, t) for s, t in possible}
+    assert swapped_line(line) == "3-0 0p12 11-5"

@@ -1,6 +1,5 @@
 """Mixtures of corpora: their splits as one, with a tag before the sources, and how much of each is drawn."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import zip_longest
@@ -16,6 +15,7 @@ from translate.corpora.filters import overlap_of
 from translate.corpora.orders import Staged, WeightedRows
 from translate.corpora.split import Split
 from translate.errors import UserError
+from translate.links.links import moved_line
 from translate.text.file_writing import explain_write_errors
 from translate.text.words import split_words
 
@@ -24,7 +24,6 @@ ENDS = {
     "first": "the first corpus has been seen whole",
     "size": "as many pairs as all corpora have",
 }
-_LINK = re.compile(r"(\d+)([-p]\d+)")
 
 
 def joined_train(splits: Mapping[str, Split], tags: Mapping[str, str | None]) -> Split:
@@ -54,7 +53,7 @@ def joined_others(splits: Mapping[str, Split], tags: Mapping[str, str | None]) -
     golds = {name: split.gold for name, split in splits.items() if split.gold is not None}
     gold = None
     if len(golds) == len(splits):
-        gold = [_moved(golds[name][row], 0 if tags[name] is None else 1) for name, row in rows]
+        gold = [moved_line(golds[name][row], 0 if tags[name] is None else 1) for name, row in rows]
     return Split(
         Column.of([tagged[name] + splits[name].source[row] for name, row in rows]),
         Column.of([splits[name].target[row] for name, row in rows]),
@@ -147,13 +146,8 @@ def _joined_links(splits: Mapping[str, Split], tags: Mapping[str, str | None]) -
             none = pyarrow.chunked_array([pyarrow.nulls(len(split), pyarrow.string())])
             links: Column[str | None] = Column(none) if split.links is None else Column.of(split.links)
             for block in links.blocks():
-                spill.add([[line and _moved(line, by) for line in block]])
+                spill.add([[line and moved_line(line, by) for line in block]])
         return spill.finish().column("line")
-
-
-def _moved(line: str, by: int) -> str:
-    """Links of a source that has ``by`` more words before its first."""
-    return _LINK.sub(lambda link: f"{int(link[1]) + by}{link[2]}", line) if by else line
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,5 @@
 """Parallel sentences and their gold links, read or to be read."""
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -12,9 +11,7 @@ import pyarrow
 from translate.corpora.caches import fingerprint
 from translate.corpora.columns import DOCUMENT, TEXTS, Column, spilled
 from translate.errors import UserError
-from translate.links.links import parse_gold
-
-_LINK = re.compile(r"(\d+)([-p])(\d+)")
+from translate.links.links import parse_gold, swapped_line
 
 
 @dataclass(frozen=True)
@@ -59,7 +56,7 @@ class Split:
 
     def swapped(self) -> "Split":
         """The split with source and target exchanged, also in the gold links."""
-        gold = None if self.gold is None else [_LINK.sub(r"\3\2\1", line) for line in self.gold]
+        gold = None if self.gold is None else [swapped_line(line) for line in self.gold]
         return Split(self.target, self.source, gold, self.numbers)  # of the grammar, which is small
 
     def blocks(self) -> Iterator[tuple[list[str], list[str]]]:

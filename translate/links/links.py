@@ -23,6 +23,16 @@ _TOKEN = re.compile(f"({_NUMBER})([-p])({_NUMBER})")
 _NAACL = re.compile(rf"({_NUMBER})\s+({_NUMBER})\s+({_NUMBER})(?:\s+([SP]))?(?:\s+[0-9.]+)?", re.ASCII)
 
 
+def moved_line(line: str, by: int) -> str:
+    """A line of links when ``by`` words or patches are put before the source."""
+    return _TOKEN.sub(lambda link: f"{int(link[1]) + by}{link[2]}{link[3]}", line) if by else line
+
+
+def swapped_line(line: str) -> str:
+    """A line of links with source and target exchanged."""
+    return _TOKEN.sub(r"\3\2\1", line)
+
+
 def swapped(links: Iterable[Link]) -> Links:
     """The same links with source and target exchanged."""
     return frozenset((target, source) for source, target in links)

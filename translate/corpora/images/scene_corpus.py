@@ -20,6 +20,7 @@ from translate.grammar import english, french
 from translate.grammar import scene_words as words
 from translate.grammar.generator import Example, gold
 from translate.grammar.meaning import Sentence, Token
+from translate.links.links import moved_line
 
 LANGUAGES = ("en", "fr")
 HALF = 0.5  # of a patch; a region's patches that it covers so far are sure, the others possible
@@ -115,10 +116,7 @@ def pair_of(example: SceneExample, languages: tuple[str, str], read: str, patch_
         num_patches = (SIDE // patch_size) ** 2
         links += region_links(example, target, patch_size)
     if source:
-        for link in gold(source, target).split():
-            kind = "-" if "-" in link else "p"
-            first, _, second = link.partition(kind)
-            links.append(f"{int(first) + num_patches}{kind}{second}")
+        links += moved_line(gold(source, target), num_patches).split()
     return Example(line, _text(target), " ".join(links))
 
 
