@@ -11,7 +11,7 @@ from translate.alignment.alignment import Alignment
 from translate.alignment.transfer import MAX_PLACED
 from translate.config.data import TokenizerConfig
 from translate.errors import UserError
-from translate.search.sources import CUT
+from translate.search.sources import CUT, UNKNOWN
 from translate.text.lines import MAX_CHARACTERS
 from translate.text.tokenizer import LONGEST_PIECE, WORDS_A_PIECE, TokenizerPair
 from translate.translation import TranslationCall
@@ -91,6 +91,23 @@ def test_weights_of_long_sentences_are_the_same_alone_and_together(
     monkeypatch.setattr("translate.alignment.pairs.MAX_CELLS", 1)
     for one, other in zip(together, translator.translate(SOURCES, alignments=True), strict=True):
         np.testing.assert_allclose(one.alignment.weights, other.alignment.weights, atol=1e-6)
+
+
+def test_an_ensemble_counts_a_sentence_that_any_member_cuts_or_does_not_know_once(
+    tokenizers: TokenizerPair, translator: Translator
+) -> None:
+    letters = TokenizerPair.train(
+        ["a b"] * 9, TARGETS * 5, TokenizerConfig(vocabulary_size=45, shared=False)
+    )[0]
+    other = build(TokenizerPair(letters.source, tokenizers.target))
+    other.search = replace(other.search, max_source_pieces=3)
+    other.translate(["z"])  # of its own
+    both = translator.join([other, other])
+    for _ in range(2):
+        both.translate(["I love you ."])
+    assert both.warnings == {CUT.format(3): 2, UNKNOWN: 2}
+    assert both.unknown > {"I"}
+    assert "z" not in both.unknown
 
 
 def test_half_a_character_is_an_error_of_the_user(translator: Translator) -> None:

@@ -3,8 +3,9 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import partial, reduce
 from itertools import accumulate
+from operator import or_
 from typing import Any
 
 import torch
@@ -132,9 +133,12 @@ class Translator:
             before = [[read_markup(text).text for text in texts] for texts in before]
         texts = [sentence.text for sentence in marked]
         requests = self._requests(len(texts), options, config)
-        pieces = self._reader().read(texts, words=options.aligned, previous=before)
-        self._warn(BLANK, sum(not (own.ids or m.items) for own, m in zip(pieces, marked, strict=True)))
-        read = [other._reader().read(texts, words=False, previous=before) for other in self.partners]
+        own, *others = (replace(member._reader(), unknown=self.unknown) for member in self._members)
+        pieces = own.read(texts, words=options.aligned, previous=before)
+        read = [other.read(texts, words=False, previous=before) for other in others]
+        # The same warning of several members is about the same sentences.
+        self.warnings.update(reduce(or_, (other.warnings for other in others), own.warnings))
+        self._warn(BLANK, sum(not (p.ids or m.items) for p, m in zip(pieces, marked, strict=True)))
         return TranslationCall(
             models=[member.model for member in self._members],
             target=self.tokenizers.target,
@@ -143,7 +147,7 @@ class Translator:
             config=config,
             marked=marked,
             pieces=pieces,
-            others=[[own.ids for own in sentences] for sentences in read],
+            others=[[p.ids for p in sentences] for sentences in read],
             requests=requests,
             engine=self.engine_for(options).engine,
             warnings=self.warnings,
@@ -305,4 +309,4 @@ class Translator:
         limit = self.search.max_source_pieces
         if self.model.max_target_length is not None:  # learned positions have the same limit on both sides
             limit = min(limit, self.model.max_target_length - 1)
-        return SentenceReader(self.tokenizers.source, limit, self.warnings, self.context, self.unknown)
+        return SentenceReader(self.tokenizers.source, limit, self.context)

@@ -38,15 +38,15 @@ class SentenceReader:
     Attributes:
         tokenizer: of the source.
         limit: most pieces of a sentence; the rest is not read.
-        warnings: counts of sentences that were cut or unknown, which are added to.
         context: how much of the previous sentences is read.
+        warnings: counts of sentences that were cut or unknown, which are added to.
         unknown: the first characters that the vocabulary does not have, which are added to.
     """
 
     tokenizer: Tokenizer
     limit: int
-    warnings: Counter[str]
     context: ContextSize = ALONE
+    warnings: Counter[str] = field(default_factory=Counter)
     unknown: set[str] = field(default_factory=set)
 
     def read(
