@@ -47,9 +47,19 @@ def test_a_state_of_another_model_is_one_sentence(tmp_path: Path) -> None:
     folder = run / "checkpoints" / "last"
     (folder / "SHA256SUMS").unlink()
     state = load_state(folder)
-    changes: list[dict[str, Any]] = [{"optimizer": {}}, {"generators": [3]}]
-    for change in changes:
-        torch.save(state | change, folder / STATE)
+    changes: list[dict[str, Any]] = [
+        {"optimizer": {}},
+        {"generators": [3]},
+        {"progress": {"stop": 2}},
+        {"progress": state["progress"] | {"step": "two"}},
+        {"group_size": None},
+        {"identity": [("data.train", "none")]},
+        *({"threads": threads} for threads in (0, 10**9, "two")),
+    ]
+    read_at_once = ("progress", "threads", "group_size", "identity")
+    lacking = [{key: value for key, value in state.items() if key != name} for name in read_at_once]
+    for changed in [*(state | change for change in changes), *lacking, {"x": 1}]:
+        torch.save(changed, folder / STATE)
         with pytest.raises(UserError, match="not the state of this run") as told:
             train_tiny(run, "rnn_luong", *more)
         assert "\n" not in str(told.value)

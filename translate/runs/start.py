@@ -1,19 +1,22 @@
 """The start of a run, new, from another run, or resumed with the same settings and data."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, TypedDict
 
+from annotated_types import Ge, Le
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
+from pydantic import TypeAdapter
 from yaml import YAMLError  # type: ignore[import-untyped]
 
 from translate.config.declare import plain
 from translate.config.files import leaves
 from translate.config.names import shorten, shown_path
 from translate.config.settings import Settings, check_config
-from translate.config.training import RuntimeConfig
+from translate.config.training import MOST_THREADS, RuntimeConfig
 from translate.corpora.augmentation import Augmenter
 from translate.corpora.caches import fingerprint
 from translate.corpora.corpus import Corpus
@@ -38,6 +41,15 @@ from translate.version import __version__
 MOST_UNKNOWN = 0.01  # of the characters of a corpus, without a warning
 MOST_REPEATED = 0.1  # of the training pairs, without a note
 COUNTED = 1 << 17  # of them, about
+
+
+class ReadAtOnce(TypedDict):
+    """The part of a checkpoint's state that is read before there is a model to restore."""
+
+    progress: Progress
+    threads: Annotated[int, Ge(1), Le(MOST_THREADS)]
+    group_size: Annotated[int, Ge(1)]
+    identity: dict[str, str]
 
 
 def start(job: Job, corpus: Corpus, config: DictConfig) -> Assembly:
@@ -183,7 +195,12 @@ def state_to_resume(
         recover(directory.checkpoints)
     if settings.training.resume and directory.has_checkpoint():
         before = read_settings(directory, settings.run.plugins)
-        state = load_state(checkpoint_to_resume(settings, directory))
+        checkpoint = checkpoint_to_resume(settings, directory)
+        state = load_state(checkpoint)
+        with _of_this_run(checkpoint):
+            Progress(**state["progress"])  # all of its counters are known
+            checked = TypeAdapter(ReadAtOnce).validate_python(state)
+            state |= {**checked, "progress": asdict(checked["progress"])}
         same_steps = settings.training.accumulate * processes == state["group_size"]
         check_same(settings, before, directory, but=("training.accumulate",) if same_steps else ())
         return state
@@ -219,17 +236,9 @@ def resume(job: Job, corpus: Corpus, config: DictConfig, state: dict[str, Any]) 
 def restore(training: Training, state: dict[str, Any], directory: RunDirectory, checkpoint: Path) -> None:
     """Go on from the ``state`` of ``checkpoint``, and cut the folder back to it."""
     world = training.update.parallel.world
-    try:
+    with _of_this_run(checkpoint):
         state = read_shards(checkpoint, state, training.update)
         training.load_state_dict(state)
-    except UserError:
-        raise
-    except (KeyError, IndexError, TypeError, ValueError, AttributeError, RuntimeError) as error:
-        raise UserError(
-            f"{checkpoint / STATE}: not the state of this run ({type(error).__name__}: {shorten(error)}); "
-            "resume from another checkpoint with training.resume_from=step-..., or start again with "
-            "run.overwrite=true"
-        ) from error
     if world.is_main:
         directory.go_back_to(training.progress.step, training.progress.best_step)
     print(f"resumed at step {training.progress.step:,}", flush=True)
@@ -240,6 +249,21 @@ def restore(training: Training, state: dict[str, Any], directory: RunDirectory, 
             f"{state['group_size']} batches an optimizer step before, now {training.stream.group_size}",
             flush=True,
         )
+
+
+@contextmanager
+def _of_this_run(checkpoint: Path) -> Iterator[None]:
+    """Turn the errors of a state that no run, or another one, wrote into a :class:`UserError`."""
+    try:
+        yield
+    except UserError:
+        raise
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError, RuntimeError) as error:
+        raise UserError(
+            f"{checkpoint / STATE}: not the state of this run ({type(error).__name__}: {shorten(error)}); "
+            "resume from another checkpoint with training.resume_from=step-..., or start again with "
+            "run.overwrite=true"
+        ) from error
 
 
 def check_same(
@@ -269,7 +293,7 @@ def is_finished(progress: Progress, limits: Limits) -> bool:
 
 def keep_threads(runtime: RuntimeConfig, state: Mapping[str, Any]) -> None:
     """Use as many CPU threads as before, since rounding depends on them, or warn about another number."""
-    before = int(state["threads"])
+    before = state["threads"]
     if runtime.threads is None:
         use_threads(before)
     elif runtime.threads != before:
