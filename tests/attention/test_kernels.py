@@ -1,6 +1,7 @@
 """Fused against explicit, forward and every gradient, by every kernel that runs here; refusals say why."""
 
 import copy
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -24,6 +25,40 @@ CPU = torch.device("cpu")
 FUSIBLE = [key for key, case in CASES.items() if case.build().fusible]
 HERE = {status.name: status for status in kernels(CPU)}
 RUNNING = [name for name in KERNELS if name == "auto" or HERE[name].runs]
+
+
+def test_threads_that_ask_for_a_kernel_leave_the_choice_of_torch_as_it_was(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The first to come leaves first, while the other is inside: unless one waits for the other."""
+    inside, left, tensor = [threading.Event(), threading.Event()], threading.Event(), torch.ones(1, 2, 3, 5)
+
+    def slow(query: Tensor, *arguments: Any) -> Tensor:
+        place = int(inside[0].is_set())
+        inside[place].set()
+        if place == 0:
+            inside[1].wait(0.3)
+        else:
+            left.wait(10)
+        return query
+
+    def ask(done: threading.Event) -> None:
+        fused_attention(tensor, tensor, tensor, kernel="math")
+        done.set()
+
+    monkeypatch.setattr(fused, "_sdpa", slow)
+    names = [f"{name}_sdp_enabled" for name in ("flash", "mem_efficient", "math", "cudnn")]
+    before = [getattr(torch.backends.cuda, name)() for name in names]
+    threads = [threading.Thread(target=ask, args=(done,)) for done in (left, threading.Event())]
+    threads[0].start()
+    assert inside[0].wait(10)
+    threads[1].start()
+    for thread in threads:
+        thread.join()
+    after = [getattr(torch.backends.cuda, name)() for name in names]
+    for name, value in zip(names, before, strict=True):
+        getattr(torch.backends.cuda, f"enable_{name.removesuffix('_enabled')}")(value)
+    assert after == before
 
 
 def results(mechanism: Attention, case: Case, *, masked: bool, explicit: bool) -> list[Tensor]:

@@ -7,9 +7,9 @@ Shapes: B batch, H heads, T queries, S keys, E width of a head.
 """
 
 import functools
+import threading
 import warnings
 from collections.abc import Collection
-from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 import torch
@@ -32,6 +32,7 @@ KERNELS = ("auto", *BACKENDS, "explicit")
 # Of which torch chooses for ``auto`` on a GPU. cuDNN's would come first on newer ones, and builds a plan for
 # every new shape, 15 ms each on an H100: batches of sentences, and the steps of a search, differ in shape.
 ON_A_GPU = [SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH]
+CHOOSING = threading.Lock()  # torch's choice, and which warnings are shown, are those of the whole process
 ADDITIVE_KERNELS = ("auto", "chunked", "explicit")
 FEW = 160  # scores of a head up to which the explicit path is as quick, in a search on a CPU
 SHORT = 512 * 512  # scores of a head up to which it is quicker in training in half precision on a CPU
@@ -111,10 +112,12 @@ def fused_attention(
     if kernel == "explicit":
         return explicit_attention(query, keys, values, pattern, scale, dropout)
     if kernel == "sdpa":
-        with sdpa_kernel(ON_A_GPU) if query.device.type == "cuda" else nullcontext():
+        if query.device.type != "cuda":
+            return _sdpa(query, keys, values, pattern, scale, dropout)
+        with CHOOSING, sdpa_kernel(ON_A_GPU):
             return _sdpa(query, keys, values, pattern, scale, dropout)
     try:
-        with sdpa_kernel(BACKENDS[kernel]), warnings.catch_warnings():
+        with CHOOSING, sdpa_kernel(BACKENDS[kernel]), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the error says the same in one line
             return _sdpa(query, keys, values, pattern, scale, dropout)
     except RuntimeError as error:
