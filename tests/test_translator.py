@@ -132,6 +132,8 @@ def test_n_best(translator: Translator) -> None:
         ({"beam_size": 2, "n_best": 3}, "n_best: expected 1 to beam_size=2, got 3"),
         ({"beam": 5}, "translate: no option beam; expected one of beam_size, n_best, "),
         ({"n_best": None}, "n_best: expected an integer, got None"),
+        *(({"mbr": 6, "beam_size": size}, "beam_size: it is for beam search") for size in (1, 900)),
+        ({"search": replace(SEARCH, sample=True), "beam_size": 1}, "beam_size: it is for beam search"),
         ({"mbr": 2.5}, "mbr: expected an integer, got 2.5"),
     ],
 )

@@ -92,7 +92,7 @@ def test_recorded_alignments_are_those_of_teacher_forcing(
         translator = build(tokenizers, name)
         layer, heads = translator.model.num_attention_layers - 1, translator.model.num_attention_heads
         translator.choice = AlignmentChoice(layer, (heads - 1, 0) if heads > 1 else (0,), shift)
-        options: dict[str, Any] = {"beam_size": beam_size, "search": search}
+        options: dict[str, Any] = {"search": replace(search, beam_size=beam_size)}
         plain = translator.translate(lines, **options)
         found = translator.translate(lines, alignments=True, **options)
         assert [replace(each, alignment=None) for each in found] == plain  # to the last bit

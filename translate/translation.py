@@ -94,6 +94,8 @@ class TranslateOptions:
         given = {name: value for name, value in asked.items() if value is not None}
         search = self.search or default
         search = replace(search, **given) if given else search  # checks all settings again
+        if self.beam_size is not None and (self.mbr is not None or (self.search and self.search.sample)):
+            raise UserError("beam_size: it is for beam search, but sampling was asked for: leave one out")
         if self.mbr is not None and not 2 <= self.mbr <= MOST_SAMPLES:
             raise UserError(f"mbr: expected 2 to {MOST_SAMPLES:,} samples, got {self.mbr}")
         most = self.mbr or (MOST_SAMPLES if search.sample else search.beam_size)

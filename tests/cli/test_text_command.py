@@ -136,6 +136,8 @@ def test_json_lines(run: Path, translator: Translator, translate_command: Comman
         (["--temperature", 0.5], "--temperature is for samples: add --sample or --mbr N"),
         (["--sample", "--beam-size", 3], "--beam-size is for beam search, but --sample and --mbr draw"),
         (["--sample", "--top-p", 0], "top_p: expected more than 0 and at most 1, got 0"),
+        (["--mbr", 4, "--length-penalty", 5], "--length-penalty changes nothing that --mbr finds"),
+        (["--mbr", 4, "--length-normalisation", "gnmt"], "--length-normalisation changes nothing that --mbr"),
         (["--mbr", 1], "mbr: expected 2 to 1,000 samples, got 1"),
         (["--sample", "--n-best", 1001], "n_best: expected 1 to 1000, got 1001"),
         (["--mbr", 4, "--n-best", 5], "n_best: expected 1 to mbr=4, got 5"),

@@ -140,6 +140,9 @@ def check_sampling(search: SearchOptions, samples: SampleOptions) -> None:
             raise UserError(
                 f"{_flag(name)} is for beam search, but --sample and --mbr draw samples: leave it out"
             )
+    for name in ("length_penalty", "length_normalisation") if samples.mbr is not None else ():
+        if getattr(search, name) is not None:
+            raise UserError(f"{_flag(name)} changes nothing that --mbr finds: leave it out")
 
 
 def search_config(
