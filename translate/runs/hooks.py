@@ -110,8 +110,9 @@ class Keeper:
             self.save(training)
             self.writer.wait()
             return reason
-        if reason or self._is_due(progress):
-            return self._validate_and_save(training, reason)
+        due = progress.step % config.validate_every == 0
+        if reason or due:
+            return self._validate_and_save(training, reason, due=due)
         if config.save_every is not None and progress.step % config.save_every == 0:
             self.save(training)
         return None
@@ -125,24 +126,19 @@ class Keeper:
         """Validate and save a run that was interrupted where it is due; ``None`` if it has steps left."""
         progress = training.progress
         reason = self.limits.end(self.limits.reached(progress))
-        if progress.step == 0:  # however short its time, a run takes a step
-            return None
-        if reason is None and not (self._is_due(progress) and progress.validated < progress.step):
+        due = progress.step % self.config.validate_every == 0 and progress.validated < progress.step
+        if progress.step == 0 or not (reason or due):  # however short its time, a run takes a step
             return None
         training.start_clock()
-        return self._validate_and_save(training, reason)
+        return self._validate_and_save(training, reason, due=due)
 
-    def _is_due(self, progress: Progress) -> bool:
-        return progress.step % self.config.validate_every == 0
-
-    def _validate_and_save(self, training: Training, reason: str | None) -> str | None:
+    def _validate_and_save(self, training: Training, reason: str | None, *, due: bool) -> str | None:
         """Returns the reason to end the run: ``reason``, patience, or a signal that came meanwhile.
 
         Where the time of this process alone is up, its successor goes on as if nothing had been validated.
         """
-        progress = training.progress
-        due = self._is_due(progress) or self.limits.end(reason) is not None
-        before = replace(progress)
+        progress, before = training.progress, replace(training.progress)
+        due = due or self.limits.end(reason) is not None
         improved = self._validate(training, due=due)
         if self.config.patience is not None and training.progress.waited >= self.config.patience:
             reason = PATIENCE
