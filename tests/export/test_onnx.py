@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 import torch
 
-from tests.export.contents import SEARCH, SOURCES, of_case, translations
+from tests.export.contents import SEARCH, SOURCES, of_case, of_transformer, translations
 from tests.tiny_models import CASES
 from translate.export import onnx
 from translate.export.contents import prove
 from translate.export.onnx import Reading, Step, example, exportable
 from translate.export.onnx_search import Graphs, search
+from translate.text.tokenizer import BOS
 
 
 class Name(NamedTuple):
@@ -61,3 +62,13 @@ def test_onnxruntime_translates_alike(tmp_path: Path) -> None:
     proof = prove(SOURCES, translations(contents), onnx.export(contents, tmp_path / "out")(SOURCES))
     assert proof.differing == 0
     assert proof.score_difference < 1e-5
+
+
+def test_learned_positions_limit_the_pieces_that_an_export_reads() -> None:
+    contents = of_transformer(positions="learned", max_length=11)
+    long = " ".join(SOURCES * 3)
+    assert (contents.longest_source, len(contents.encode(long))) == (11, 11)
+    assert contents.translate([long])[0].text == contents.translate([long[: len(long) // 2]])[0].text
+    assert len(contents.encode("you")) < 11
+    contents.model(torch.tensor([contents.encode(long)]), None, torch.tensor([[BOS]]))  # it was an error
+    assert of_transformer(max_length=11).longest_source == SEARCH.max_source_pieces + 1

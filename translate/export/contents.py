@@ -26,8 +26,9 @@ class Contents(Translator):
 
     @property
     def longest_source(self) -> int:
-        """Largest number of source pieces, including end of sentence."""
-        return self.search.max_source_pieces + 1
+        """Largest number of source pieces, including end of sentence; learned positions limit it, too."""
+        longest, limit = self.search.max_source_pieces + 1, self.model.max_target_length
+        return longest if limit is None else min(longest, limit)
 
     @property
     def longest_target(self) -> int:
@@ -37,8 +38,8 @@ class Contents(Translator):
         return longest if limit is None else min(longest, limit)
 
     def encode(self, sentence: str) -> list[int]:
-        """The source pieces of a sentence, cut to the limit of the search, with end of sentence."""
-        return [*self.tokenizers.source.encode(sentence)[: self.search.max_source_pieces], EOS]
+        """The source pieces of a sentence, cut to the longest source, with end of sentence."""
+        return [*self.tokenizers.source.encode(sentence)[: self.longest_source - 1], EOS]
 
 
 class Rendered(NamedTuple):

@@ -90,7 +90,7 @@ def _description(contents: Contents, names: Sequence[str], num_memories: int) ->
         "tokenizers": names,
         "memories": num_memories,
         **{name: getattr(search, name) for name in SEARCHED},
-        "longest_source": min(search.max_source_pieces, (model.max_target_length or 1 << 30) - 1),
+        "longest_source": contents.longest_source - 1,
         "longest_target": contents.longest_target,
     }
 
@@ -116,7 +116,7 @@ def _engine(contents: Contents, graphs: Graphs) -> Engine:
 
 def _aligned(contents: Contents, graphs: Graphs, sentence: str, found: Rendered) -> Rendered:
     """A translation with the alignment that the graphs show."""
-    source = contents.tokenizers.source.encode_words(sentence).cut(contents.search.max_source_pieces)
+    source = contents.tokenizers.source.encode_words(sentence).cut(contents.longest_source - 1)
     if not source.ids:
         return found
     text, target = contents.tokenizers.target.decode_words(found.ids)
