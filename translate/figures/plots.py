@@ -5,7 +5,6 @@ from itertools import cycle
 from pathlib import Path
 from typing import Any
 
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from translate.figures.figure import check_extension, drawing, save
@@ -18,24 +17,24 @@ def draw_curves(rows: Sequence[Mapping[str, Any]], path: Path) -> Path:
     trained = [row for row in rows if row["kind"] == "train" and "nll" in row]
     validated = [row for row in rows if row["kind"] == "validation"]
     panels = [(key, title) for key, title in _CURVES if key == "nll" or any(key in row for row in validated)]
-    figure = Figure(figsize=(4.2 * len(panels), 3.2), layout="constrained")
-    FigureCanvasAgg(figure)
-    for axes, (key, title) in zip(figure.subplots(1, len(panels), squeeze=False)[0], panels, strict=True):
-        if key == "nll":
-            axes.plot([row["step"] for row in trained], [row["nll"] for row in trained], label="training")
-            pairs = [(row["step"], row["nll"]) for row in validated]
-            axes.plot([x for x, _ in pairs], [y for _, y in pairs], marker="o", label="validation")
-            axes.set_ylabel("nats a token")
-            axes.legend(frameon=False)
-        else:
-            scale = 100 if key == "aer" else 1
-            pairs = [(row["step"], scale * row[key]) for row in validated if key in row]
-            axes.plot([x for x, _ in pairs], [y for _, y in pairs], marker="o", color="C1")
-            axes.set_ylabel("%" if key == "aer" else "")
-        axes.set_title(title)
-        axes.set_xlabel("optimizer step")
-        axes.grid(alpha=0.3)
-    figure.savefig(path, dpi=120, metadata={"Software": None})
+    with drawing(()):
+        figure = Figure(figsize=(4.2 * len(panels), 3.2), layout="constrained")
+        for axes, (key, title) in zip(figure.subplots(1, len(panels), squeeze=False)[0], panels, strict=True):
+            if key == "nll":
+                axes.plot([row["step"] for row in trained], [row["nll"] for row in trained], label="training")
+                pairs = [(row["step"], row["nll"]) for row in validated]
+                axes.plot([x for x, _ in pairs], [y for _, y in pairs], marker="o", label="validation")
+                axes.set_ylabel("nats a token")
+                axes.legend(frameon=False)
+            else:
+                scale = 100 if key == "aer" else 1
+                pairs = [(row["step"], scale * row[key]) for row in validated if key in row]
+                axes.plot([x for x, _ in pairs], [y for _, y in pairs], marker="o", color="C1")
+                axes.set_ylabel("%" if key == "aer" else "")
+            axes.set_title(title)
+            axes.set_xlabel("optimizer step")
+            axes.grid(alpha=0.3)
+        save(figure, path)
     return path
 
 

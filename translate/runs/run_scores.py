@@ -181,8 +181,7 @@ def finish(
     directory.plots.mkdir(exist_ok=True)
     from translate.figures.plots import draw_curves  # matplotlib is slow to import
 
-    with aside(directory.plots / "curves.png") as new:
-        draw_curves(directory.rows(), new)
+    draw_curves(directory.rows(), directory.plots / "curves.png")
     write_card(settings, corpus, translator.tokenizers, chosen, scores, directory)
     # Last: a run that has its scores has everything.
     write_text(directory.scores, json.dumps(scores, indent=2) + "\n")
