@@ -114,6 +114,7 @@ def test_test_pairs_in_the_training_of_another(tmp_path: Path, two: dict[str, di
     corpus = load_corpus(data_config(mixture(two, drop_overlap=True)))
     assert (len(corpus.train), corpus.dropped) == (40, {"train": {"overlap": 1}})
     assert "law test en 1" not in list(corpus.train.source)
+    assert not [note for note in corpus.notes if "also in train" in note]
 
 
 def test_languages(tmp_path: Path, two: dict[str, dict[str, Any]]) -> None:
@@ -163,3 +164,9 @@ def test_an_empty_mixture() -> None:
 def test_a_missing_folder_is_told_with_its_setting(two: dict[str, dict[str, Any]]) -> None:
     two["news"]["path"] += "x"
     assert message(mixture(two)).startswith("data.corpora.news.path=")
+
+
+def test_pictures_are_refused(tmp_path: Path, two: dict[str, dict[str, Any]]) -> None:
+    pictures = {"path": two["news"]["path"], "read": "both", "images": str(tmp_path)}
+    text = message(mixture({"law": two["law"], "news": pictures}))
+    assert text == "data.corpora.news.read: a mixture is of text alone; expected text, got both"

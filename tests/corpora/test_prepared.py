@@ -63,6 +63,7 @@ def test_shards_are_one_corpus(values: dict[str, Any]) -> None:
     assert corpus.train.fingerprint == load_corpus(data_config(values)).train.fingerprint
     dropped = load_corpus(data_config({**values, "drop_overlap": True}))
     assert dropped.train.source == [f"s {n}" for n in range(30)]
+    assert (dropped.dropped, dropped.notes) == ({"train": {"overlap": 3}}, ())
     assert dropped.train.fingerprint != corpus.train.fingerprint
 
 
@@ -170,3 +171,14 @@ def test_wrong_manifests(tmp_path: Path, values: dict[str, Any]) -> None:
     (tmp_path / "manifest.json").unlink()
     assert "expected a folder of translate prepare" in message(values)
     assert "data.path is not set" in message({**values, "path": None})
+
+
+def test_two_columns_of_one_name_are_refused(tmp_path: Path) -> None:
+    table = pyarrow.table([pyarrow.array([side]) for side in "abc"], ["source", "source", "target"])
+    path = tmp_path / "train-0.arrow"
+    with pyarrow.OSFile(str(path), "wb") as file, pyarrow.ipc.new_file(file, table.schema) as writer:
+        writer.write_table(table)
+    entry = {"file": path.name, "pairs": 1, "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
+    write_manifest(tmp_path, splits={"train": [entry]})
+    text = message({**config("prepared"), "path": str(tmp_path)})
+    assert "2 fields are called 'source'; expected every name once" in text

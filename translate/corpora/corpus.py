@@ -130,7 +130,7 @@ def _completed(
 ) -> Corpus:
     """The corpus without training pairs of other splits, if wanted, or beyond the limit; counts them."""
     train, others = splits["train"], {name: split for name, split in splits.items() if name != "train"}
-    overlap, told = overlap_of(train, others)
+    overlap, told = overlap_of(train, others, drop=data.drop_overlap)
     if data.drop_overlap and overlap:
         dropped["overlap"] = len(overlap)
         train = train.without(overlap)

@@ -192,10 +192,10 @@ def overlapping(train: Split, others: Sequence[Split]) -> list[int]:
     return [row for row in rows.tolist() if (train.source[row], train.target[row]) in wanted]
 
 
-def overlap_of(train: Split, others: dict[str, Split]) -> tuple[list[int], list[str]]:
-    """The rows of ``train`` whose pairs are in other splits, too, and sentences for the user about them."""
+def overlap_of(train: Split, others: dict[str, Split], *, drop: bool) -> tuple[list[int], list[str]]:
+    """The rows of ``train`` whose pairs are in other splits, too, and what to tell if these stay."""
     rows = overlapping(train, list(others.values()))
-    found = {(train.source[row], train.target[row]) for row in rows}
+    found = set() if drop else {(train.source[row], train.target[row]) for row in rows}
     counts = {name: sum(pair in found for pair in zip(s.source, s.target)) for name, s in others.items()}
     told = [f"{name} pairs that are also in train: {count:,}" for name, count in counts.items() if count]
     return rows, [*told, *shared_documents(train, others)]

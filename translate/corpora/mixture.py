@@ -95,7 +95,8 @@ def without_overlap(
     result, dropped, notes = dict(trains), 0, []
     for name, train in trains.items():
         splits = ((split, other) for split in others for other in others[split] if other != name)
-        rows, told = overlap_of(train, {f"{other} {split}": others[split][other] for split, other in splits})
+        elsewhere = {f"{other} {split}": others[split][other] for split, other in splits}
+        rows, told = overlap_of(train, elsewhere, drop=drop)
         notes += [f"{line} of {name}" for line in told]
         if drop and rows:
             result[name] = train.without(rows)
@@ -104,7 +105,7 @@ def without_overlap(
 
 
 def check_members(members: Mapping[str, Member], *, tokenised: bool) -> None:
-    """Raise ``UserError`` for a corpus with context, or with another ``data.tokenised`` than its mixture."""
+    """Raise ``UserError`` for a corpus of pictures or documents, or with another ``data.tokenised``."""
     for name, member in members.items():
         where, data = f"data.corpora.{shorten(name)}", member.data
         if data.context_sentences:
@@ -112,6 +113,8 @@ def check_members(members: Mapping[str, Member], *, tokenised: bool) -> None:
                 f"{where}.context_sentences: a mixture is read without previous sentences; expected 0, got "
                 f"{data.context_sentences}"
             )
+        if data.read != "text":
+            raise UserError(f"{where}.read: a mixture is of text alone; expected text, got {data.read}")
         if data.tokenised != tokenised:
             raise UserError(
                 f"{where}: data.tokenised={str(tokenised).lower()}, but "

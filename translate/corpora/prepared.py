@@ -13,6 +13,7 @@ from translate.config.names import shorten, shown_path
 from translate.corpora.caches import fingerprint
 from translate.corpora.columns import Column, Mapped
 from translate.corpora.split import Split
+from translate.corpora.tables import check_names
 from translate.errors import UserError
 from translate.text.bounded import check_regular, checksum, read_bounded
 from translate.text.lines import user_path
@@ -102,6 +103,7 @@ def _shard(root: Path, shard: Mapping[str, Any]) -> Mapped:
 
 
 def _check_table(table: pyarrow.Table, shard: Mapping[str, Any], where: str) -> None:
+    check_names(table.column_names, where)
     for name in ("source", "target"):
         if name not in table.column_names or table.schema.field(name).type not in TEXT:
             raise UserError(f"{where}: no column {name} of text; it has {shorten(table.column_names)}")
