@@ -14,6 +14,8 @@ from tests.corpora import written
 from tests.corpora.written import write
 from translate.config.data import data_config
 from translate.corpora.corpus import Corpus, load_corpus
+from translate.corpora.split import Split, SplitReader
+from translate.errors import UserError
 
 SOURCE = [f"a dog number {i}" for i in range(7)]
 TARGET = [f"un chien numéro {i}" for i in range(7)]
@@ -252,3 +254,47 @@ def test_gold_links(tmp_path: Path) -> None:
         assert text.startswith(path)
         assert expected in text
     assert "has no test split" in message(train=files, test={"gold": gold})
+
+
+def test_gold_links_of_pictures_count_patches_before_words() -> None:
+    lines = ["![](a.png) two words", "![](b.png)"]
+    gold = ["143-0 145p3", "0-0 63-3"]
+    reader = SplitReader.of(Split(lines, TARGET[:2], gold), "gold")
+    assert reader.whole().gold == gold
+    with pytest.raises(UserError, match="gold, line 2: link '0-4' points to target word 4"):
+        SplitReader.of(Split(lines, TARGET[:2], ["0-0", "0-4"]), "gold").whole()
+    with pytest.raises(UserError, match="but the source has 2 words"):
+        SplitReader.of(Split(["two words"], TARGET[:1], ["2-0"]), "gold").whole()
+
+
+@pytest.mark.parametrize(
+    ("setting", "needed"),
+    [
+        ("source_field", "a table"),
+        ("target_field", "a table"),
+        ("picture_field", "a table"),
+        ("test_name", "the folder data.path"),
+    ],
+)
+def test_settings_without_an_effect_on_two_files(tmp_path: Path, setting: str, needed: str) -> None:
+    text = message(train=pair(tmp_path, SOURCE, TARGET), **{setting: "x"})
+    assert text.startswith(f"data.{setting}=x: it has no effect without {needed}")
+
+
+@pytest.mark.parametrize(
+    ("values", "text"),
+    [
+        ({"picture_size": 64}, "picture_size: it has no effect without data.read=picture or both"),
+        ({"patch_size": 16}, "patch_size: it has no effect without data.read=picture or both"),
+        ({"context_pieces": 100}, "context_pieces: it has no effect without data.context_sentences"),
+        (
+            {"hub": {"repository": "a/b", "config": "x", "directory": "y"}},
+            "directory: hub.config names a part already; set one of both to null",
+        ),
+    ],
+)
+def test_settings_without_an_effect(values: dict[str, Any], text: str) -> None:
+    kind = "hub" if "hub" in values else "files"
+    with pytest.raises(UserError) as error:
+        data_config({"name": "x", "kind": kind, **values})
+    assert str(error.value).endswith(text)

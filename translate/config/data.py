@@ -103,6 +103,10 @@ class HubConfig:
     column: str = YAML
     splits: HubSplits = YAML
 
+    def __post_init__(self) -> None:
+        if self.config is not None and self.directory is not None:
+            raise ValueError("directory: hub.config names a part already; set one of both to null")
+
 
 @declared(FILE)
 class DataConfig:
@@ -159,6 +163,12 @@ class DataConfig:
                         f"{name}: it has no effect on the corpus {self.name!r}; "
                         f"it is for the kinds {' and '.join(kinds)}"
                     )
+        pictures = self.read != "text" or self.kind == "scenes"
+        idle = {} if pictures else dict.fromkeys(("picture_size", "patch_size"), "data.read=picture or both")
+        idle |= {} if self.context_sentences else {"context_pieces": "data.context_sentences"}
+        for name, needed in idle.items():
+            if getattr(self, name) != neutral[name]:
+                raise ValueError(f"{name}: it has no effect without {needed}")
         if self.corpora:
             stages_of(self)
         if self.streaming and self.max_train_pairs is None:

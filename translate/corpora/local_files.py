@@ -42,6 +42,11 @@ def load_files(data: DataConfig) -> RawCorpus:
             "give data.train.source=FILE data.train.target=FILE, or data.path=DIR"
         )
     given = {name: files for name in SPLITS if _is_complete(name, files := getattr(data, name))}
+    tables = any(files.target is None for files in given.values())
+    for name in ("test_name", *(() if tables else ("source_field", "target_field", "picture_field"))):
+        if getattr(data, name) is not None:
+            needed = "the folder data.path" if name == "test_name" else "a table, a file with both sides"
+            raise UserError(f"data.{name}={_short(getattr(data, name))}: it has no effect without {needed}")
     languages = _languages(data)
     splits = {}
     for name, files in given.items():
@@ -53,9 +58,8 @@ def load_files(data: DataConfig) -> RawCorpus:
         targets = matching(files.target)
         if len(sources) != len(targets):
             raise UserError(f"data.{name}: {len(sources):,} files of sources but {len(targets):,} of targets")
-        if data.document_field is None:
-            splits[name] = SplitReader(partial(_blocks_of_pairs, list(zip(sources, targets))))
-        else:
+        splits[name] = SplitReader(partial(_blocks_of_pairs, list(zip(sources, targets))))
+        if data.document_field is not None:
             raise UserError(
                 f"data.document_field={_short(data.document_field)}: two files have no columns; give a file "
                 "with the id of each pair's document, data.train.documents=FILE"
@@ -251,6 +255,11 @@ def _of_side(names: Sequence[str], side: str) -> list[str]:
     return [name for name in names if name.lower() in _SIDES[side]]
 
 
+def usual_columns(table: Table, side: str, language: str) -> list[str]:
+    """The names by which the column of a side, ``source`` or ``target``, is looked for in a table."""
+    return [language, f"translation.{language}", *_of_side(table.names, side)]
+
+
 def table_reader(paths: Sequence[Path], data: DataConfig, languages: tuple[str, str]) -> SplitReader:
     """Reads both sides from tables, one after another.
 
@@ -275,8 +284,7 @@ def chosen_columns(table: Table, data: DataConfig, languages: tuple[str, str]) -
     """The columns of both languages and of the documents, if wanted; raises ``UserError`` without one."""
     names = []
     for side, field, language in zip(_SIDES, (data.source_field, data.target_field), languages, strict=True):
-        usual = [data.hub.column.replace("{language}", language), language, f"translation.{language}"]
-        usual += _of_side(table.names, side)
+        usual = [data.hub.column.replace("{language}", language), *usual_columns(table, side, language)]
         names.append(pick(table, usual if field is None else [field], f"choose one with data.{side}_field"))
     if data.document_field is not None:
         names.append(pick(table, [data.document_field], "choose another data.document_field"))

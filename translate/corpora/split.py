@@ -10,6 +10,7 @@ import pyarrow
 
 from translate.corpora.caches import fingerprint
 from translate.corpora.columns import DOCUMENT, TEXTS, Column, spilled
+from translate.corpora.images.line import most_words
 from translate.errors import UserError
 from translate.links.links import parse_gold, swapped_line
 
@@ -92,7 +93,8 @@ class SplitReader:
     Attributes:
         blocks: gives sources and targets of equal number, and the numbers of their documents if these are
             known, some thousands at a time.
-        gold: a Pharaoh line a pair, if links are known. They index the words between white space, from 0.
+        gold: a Pharaoh line a pair, if links are known. They index the words between white space, from 0;
+            the patches of a picture come before the words.
         where: the name of the gold links in messages; empty if they need no check.
         has_documents: whether blocks have the numbers of documents.
     """
@@ -117,7 +119,7 @@ class SplitReader:
                     parse_gold(
                         line,
                         where=f"{self.where}, line {number}",
-                        source_length=len(source.split()),
+                        source_length=most_words(source),
                         target_length=len(target.split()),
                     )
             count += len(block[0])
