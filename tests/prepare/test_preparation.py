@@ -69,7 +69,8 @@ def test_order_and_bytes_depend_on_the_seed_alone(tmp_path: Path) -> None:
 def test_tables_and_patterns_give_the_same_pairs(tmp_path: Path) -> None:
     pairs = PAIRS[:60]
     (tmp_path / "a.tsv").write_text("en\tfr\n" + "".join(f"{s}\t{t}\n" for s, t in pairs))
-    for number, name in enumerate(("a.tsv", "a.t*")):
+    (tmp_path / "b.tsv").write_text("Src\tother\ttarget\n" + "".join(f"{s}\tx\t{t}\n" for s, t in pairs))
+    for number, name in enumerate(("a.tsv", "a.t*", "b.tsv")):
         prepare(recipe({"a": {"source": str(tmp_path / name)}}, **NEAR), tmp_path / f"out{number}")
         assert Counter(pairs_of(tmp_path / f"out{number}")) == Counter(pairs)
 
@@ -183,6 +184,17 @@ def test_another_recipe_does_not_go_on_with_a_folder(tmp_path: Path) -> None:
     write_pairs(tmp_path, "a", PAIRS[:51])
     with pytest.raises(UserError, match="other files"):
         prepare(recipe({"a": files}, **NEAR), tmp_path / "out")
+
+
+@pytest.mark.parametrize(("text", "expected"), [("[]", "another recipe"), ("{", "damaged")])
+@pytest.mark.parametrize("file", ["manifest.json", "plan.json"])
+def test_a_stranger_s_file_in_the_folder(tmp_path: Path, file: str, text: str, expected: str) -> None:
+    given = recipe({"a": write_pairs(tmp_path, "a", PAIRS[:5])})
+    path = tmp_path / "out" / (preparation.WORK if file == "plan.json" else "") / file
+    path.parent.mkdir(parents=True)
+    path.write_text(text)
+    with pytest.raises(UserError, match=expected):
+        prepare(given, tmp_path / "out")
 
 
 def test_a_file_in_the_way_is_named(tmp_path: Path) -> None:

@@ -64,6 +64,22 @@ def test_the_page_has_every_setting(name: str) -> None:
             ["a=a.tsv", "--source-language", "en", "--target-language", "fr", "--memory", "3"],
             "--memory 3: expected at least 256M",
         ),
+        (["a=a.tsv", "--set", "corpora=[law]"], "corpora: expected settings for each name"),
+        (["law=a.tsv", "--set", "corpora={law: law.en}"], "corpora: expected settings for each name"),
+        (
+            [
+                "a=a.tsv",
+                "--source-language",
+                "en",
+                "--target-language",
+                "fr",
+                "--spark",
+                "spark://host:7077",
+                "--workers",
+                "3",
+            ],
+            "--workers: it has no effect with --spark",
+        ),
     ],
 )
 def test_mistakes_are_one_sentence(

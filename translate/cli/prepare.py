@@ -77,6 +77,8 @@ def prepare(
     unbuffer_lines()
     chosen = _recipe(corpora or [], recipe, source_language, target_language, settings or [])
     bound = _bytes(memory)
+    if spark is not None and workers is not None:
+        raise UserError("--workers: it has no effect with --spark, whose cluster has workers of its own")
     if spark is None:
         optional("duckdb", "translate prepare", "prepare")  # before a corpus is read
         make_executor: Any = partial(OneMachine, memory=bound, workers=workers)
@@ -114,13 +116,17 @@ def _recipe(
         sides = files.split(",")
         if not equals or not name or not all(sides) or len(sides) > 3:
             raise UserError(f"{corpus[:150]}: expected NAME=SOURCE_FILE,TARGET_FILE or NAME=TABLE")
-        if "source" in (settings_of := (values.get("corpora") or {}).get(name) or {}):
+        known = values.get("corpora") or {}
+        settings_of = known.get(name) or {} if isinstance(known, dict) else None
+        if not isinstance(settings_of, dict):
+            raise UserError("corpora: expected settings for each name, such as {law: {source: law.tsv}}")
+        if "source" in settings_of:
             raise UserError(f"{name[:100]}: there is a corpus of this name already; give each its own")
         found = dict(zip(_LANGUAGES, map(language_of, sides)))  # of two files, by their names
         if len({*found.values()} - {None}) == 2:
             values = found | values
         settled = settings_of | dict(zip(_SIDES, sides))
-        _put(values, "corpora", {**(values.get("corpora") or {}), name: settled})
+        _put(values, "corpora", {**known, name: settled})
     for key in _LANGUAGES:
         if key not in values:
             raise UserError(f"{key} is not set; give --{key.replace('_', '-')} CODE, such as en")

@@ -9,7 +9,7 @@ import pyarrow
 import pyarrow.parquet
 
 from translate.config.names import shorten, shown_path
-from translate.corpora.local_files import check_language, has_no_header, matching
+from translate.corpora.local_files import check_language, has_no_header, matching, usual_columns
 from translate.corpora.tables import check_table, pick, read_table
 from translate.errors import UserError
 from translate.prepare.recipe import CorpusFiles, HeldFiles, Recipe
@@ -200,8 +200,8 @@ def _of_table(given: Input, languages: tuple[str, str]) -> Iterator[RawPair]:
     document = None if given.document is None else str(given.document)
     table = read_table(given.source, header=not has_no_header(*given.fields, document))
     names = [
-        pick(table, [field] if field is not None else [language, f"translation.{language}"], _FIELDS)
-        for field, language in zip(given.fields, languages)
+        pick(table, usual_columns(table, side, language) if field is None else [field], _FIELDS)
+        for side, field, language in zip(("source", "target"), given.fields, languages)
     ]
     if document is not None:
         names.append(pick(table, [document], _DOCUMENT))

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from translate.config.names import listed, shown_path
-from translate.corpora.prepared import MANIFEST
+from translate.corpora.prepared import MANIFEST, MAX_MANIFEST
 from translate.errors import UserError
 from translate.prepare.exchange import Remaining, columns_of, drop_repeated, store, write_splits
 from translate.prepare.executors import Executor
@@ -22,6 +22,7 @@ from translate.prepare.link_filter import ALIGNER, CLEAN, LEFT, UNJUDGED, LinkFu
 from translate.prepare.recipe import Recipe
 from translate.prepare.rows import ROWS, RowFunction
 from translate.prepare.shard_files import REPORT, Shard, write_manifest
+from translate.text.bounded import read_json
 from translate.text.file_writing import explain_write_errors, scratch, write_text
 
 VERSION = "5"  # changes when the same recipe would give other shards
@@ -92,20 +93,19 @@ class Preparation:
         return {path: digest_of(path) for path in paths}
 
     def _finished(self, identity: str) -> dict[str, Any]:
-        manifest = json.loads((self.out / MANIFEST).read_text(encoding="utf-8"))
-        if manifest.get("identity") != identity:
+        if _identity_of(self.out / MANIFEST) != identity:
             raise UserError(
                 f"{shown_path(self.out)}: holds the shards of another recipe or of other files; choose "
                 f"another folder, or delete it"
             )
         self.note(f"{self.out} is already prepared, by the same recipe from the same files")
-        report: dict[str, Any] = json.loads((self.out / REPORT).read_text(encoding="utf-8"))
+        report: dict[str, Any] = read_json(self.out / REPORT, limit=MAX_MANIFEST)
         return report
 
     def _begin(self, identity: str) -> None:
         plan = self.work / "plan.json"
         if plan.exists():
-            if json.loads(plan.read_text(encoding="utf-8")).get("identity") != identity:
+            if _identity_of(plan) != identity:
                 raise UserError(
                     f"{shown_path(self.work)}: an unfinished preparation with another recipe or other files; "
                     f"delete that folder to begin anew, or choose another --out"
@@ -184,3 +184,9 @@ def _locked(folder: Path) -> Iterator[None]:
                     f"another --out"
                 ) from None
             yield
+
+
+def _identity_of(path: Path) -> Any:
+    """The identity of the preparation that wrote a file; ``None`` if none did."""
+    found = read_json(path, limit=MAX_MANIFEST)
+    return found.get("identity") if isinstance(found, dict) else None
