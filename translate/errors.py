@@ -29,15 +29,16 @@ def optional(module: str, user: str, extra: str) -> Any:
         extra: of pyproject.toml, which has it.
 
     Raises:
-        UserError: if it is not installed.
+        UserError: if it is not installed, or broken.
     """
     try:
         return importlib.import_module(module)
     except ImportError as error:
         name = module.partition(".")[0].replace("_", "-")
-        raise UserError(
-            f"{user} needs the package {name}, which is not installed; {install(extra)}"
-        ) from error
+        problem = "is not installed"
+        if not f"{module}.".startswith(f"{error.name}.") or not isinstance(error, ModuleNotFoundError):
+            problem = f"cannot be imported ({error})"
+        raise UserError(f"{user} needs the package {name}, which {problem}; {install(extra)}") from error
 
 
 class UserNotice(UserWarning):

@@ -183,3 +183,8 @@ def test_a_test_set_that_is_missing(
     result = translate_command("compare", f"a={files.good}", f"b={files.bad}", *options)
     assert (result.code, result.out) == (2, "")
     assert "a test set is --source FILE with its translations, --reference FILE: give both" in result.err
+
+
+def test_a_beam_for_files_alone_is_refused(files: Files, translate_command: Command) -> None:
+    result = translate_command("compare", f"good={files.good}", *files.options, "--beam-size", 3)
+    assert "--beam-size: it has no effect on files of translations" in result.refusal()

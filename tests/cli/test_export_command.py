@@ -8,6 +8,7 @@ import translate
 from tests.cli.commands import Command
 from tests.disks import largest_file
 from tests.tiny_runs import BACKENDS
+from translate.errors import UserError, optional
 
 SENTENCES = ["I love you .", "", "the cat sleeps on the bed ."]
 
@@ -83,7 +84,6 @@ def test_nothing_that_is_there_is_harmed(run: Path, tmp_path: Path, translate_co
 
 @pytest.mark.parametrize("package", ["ctranslate2", "transformers", "onnx"])
 def test_a_missing_package_names_the_extra(package: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from translate.errors import UserError
     from translate.export import contents
 
     monkeypatch.setitem(sys.modules, package, None)
@@ -103,3 +103,18 @@ def test_a_full_disk_leaves_no_export(
     assert result.err.startswith(f"error: {out}: cannot be written (File too large); ")
     assert result.err.count("\n") == 1
     assert [path.name for path in tmp_path.iterdir()] == [sentences.name]
+
+
+def test_a_broken_package_tells_the_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "broken_package.py").write_text("import no_such_dependency\n")
+    (tmp_path / "torn_package.py").write_text("raise ImportError('libx.so: cannot open')\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    for name, reason in (
+        ("broken", "No module named 'no_such_dependency'"),
+        ("torn", "libx.so: cannot open"),
+    ):
+        with pytest.raises(UserError) as error:
+            optional(f"{name}_package", "this", "export")
+        assert f"the package {name}-package, which cannot be imported ({reason}); " in str(error.value)
+    with pytest.raises(UserError, match="no-such-package, which is not installed"):
+        optional("no_such_package.inner", "this", "export")

@@ -84,6 +84,8 @@ def compare(
         from translate.figures.figure import check_extension
 
         check_extension(comparing.figure)  # before anything is translated
+    if comparing.beam_size is not None and not any(system.is_run for system in given):
+        raise UserError("--beam-size: it has no effect on files of translations; compare a run, too")
     if files.number != 1:
         raise UserError(f"compare: {files.number} test sets; expected one")
     (test,) = files.read()
