@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.tiny_runs import train_tiny
 from translate.corpora.split import Split
 from translate.errors import UserError
 from translate.runs.run_directory import RunDirectory
@@ -35,3 +36,19 @@ def test_a_damaged_file_is_told(tmp_path: Path) -> None:
     (tmp_path / "training_pairs.bin").write_bytes(b"1234567")
     with pytest.raises(UserError, match=r"training_pairs\.bin: damaged; remove it"):
         seen_pairs(tmp_path, ["a"], [["b"]])
+
+
+def test_pairs_beyond_the_learned_positions_are_told_before_training(tmp_path: Path) -> None:
+    sides = ["the cat sleeps .\n" * 40 + "cat " * 30 + "\n"] * 2
+    given = []
+    for side, language, text in zip(("source", "target"), ("en", "fr"), sides, strict=True):
+        path = tmp_path / f"train.{language}"
+        path.write_text(text)
+        given.append(f"data.train.{side}={path}")
+    sizes = ("tokenizer.vocabulary_size=20", "model.positions=learned", "model.max_length=24")
+    with pytest.raises(UserError) as error:
+        train_tiny(tmp_path / "run", "transformer", "data=files", *given, *sizes, "tokenizer.model_type=char")
+    assert str(error.value) == (
+        "model.max_length=24: 1 training pairs have more pieces on a side, up to 121; raise it, or lower "
+        "data.max_length (words)"
+    )

@@ -6,6 +6,8 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
+from translate.errors import UserError
+
 SINUSOIDS = ("sinusoidal", "marian")
 PositionKind = Literal["sinusoidal", "marian", "learned", "rotary", "none"]
 Tie = Literal["none", "target", "all"]
@@ -86,7 +88,7 @@ class Positions(nn.Module):
         """(B, L, D) whose first position is ``start``, of all sequences or of each (B,).
 
         Raises:
-            ValueError: past a learned table.
+            UserError: past a learned table.
         """
         length, width = states.shape[-2:]
         if self.kind in SINUSOIDS:
@@ -94,9 +96,7 @@ class Positions(nn.Module):
         if self.kind == "learned":
             end = (int(start.max()) if isinstance(start, Tensor) else start) + length
             if end > self.max_length:
-                raise ValueError(
-                    f"learned positions: {end} pieces are more than max_length={self.max_length}"
-                )
+                raise UserError(f"learned positions: {end} pieces are more than max_length={self.max_length}")
             if isinstance(start, Tensor):
                 return states + self.table[positions_from(start, length, states.device)]
             return states + self.table[start:end]

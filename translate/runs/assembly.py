@@ -5,6 +5,7 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
+import numpy as np
 import torch
 
 from translate.config.names import did_you_mean, nearest
@@ -69,6 +70,8 @@ def assemble(job: Job, corpus: Corpus, tokenizers: TokenizerPair, model: Seq2Seq
     with world.main_first():
         encoded = encode_training(settings, corpus, tokenizers)
         encoded = with_context(encoded, corpus.train, ContextSize.of(settings.data))
+    if settings.data.read == "text":
+        _check_lengths(encoded, whole_model.max_target_length)
     optimizer = build_optimizer(settings, model)
     forcing = settings.training.teacher_forcing
     training = Training(
@@ -83,6 +86,16 @@ def assemble(job: Job, corpus: Corpus, tokenizers: TokenizerPair, model: Seq2Seq
         build_step(settings, model, optimizer, parallel),
     )
     return Assembly(training, whole_model, tokenizers)
+
+
+def _check_lengths(encoded: EncodedCorpus, limit: int | None) -> None:
+    """Raise :class:`UserError` for pairs with a side of more pieces than there are learned positions."""
+    longest = np.maximum(*encoded.lengths()) + 1  # with the end of sentence
+    if limit is not None and (count := int((longest > limit).sum())):
+        raise UserError(
+            f"model.max_length={limit}: {count:,} training pairs have more pieces on a side, up to "
+            f"{longest.max():,}; raise it, or lower data.max_length (words)"
+        )
 
 
 def build_stream(
