@@ -78,7 +78,7 @@ def print_system_error(error: OSError) -> int:
 def use_utf_8() -> None:
     """Print UTF-8 whatever the locale says: translations are UTF-8 in every file and pipe.
 
-    Names of files keep their bytes. What cannot be UTF-8 is escaped on standard error.
+    Names of files keep their bytes. Characters that UTF-8 cannot write are escaped on standard error.
     """
     for stream, errors in ((sys.stdout, "surrogateescape"), (sys.stderr, "backslashreplace")):
         if isinstance(stream, io.TextIOWrapper):  # not what a test or a notebook put there

@@ -77,8 +77,8 @@ def check_target(
         node: with ``_target_``, perhaps ``_partial_``, and options.
         path: the name of the node in messages.
         plugins: ``run.plugins``.
-        provided: names of the arguments that the program itself will give. What a ``_partial_`` node still
-            lacks is not checked: the caller gives it.
+        provided: names of the arguments that the program itself will give. The arguments that a
+            ``_partial_`` node still lacks are not checked: the caller gives them.
 
     Raises:
         UserError: for a target that may not be named, an unknown or missing option, or a wrong type.

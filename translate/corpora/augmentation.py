@@ -321,9 +321,9 @@ def terms(pair: LinkedPair, draw: Random) -> LinkedPair:
 
 
 def _is_term(pair: LinkedPair, phrase: LinkedPhrase) -> bool:
-    """Whether both sides begin and end with a word of letters, and are unchanged so far."""
+    """Whether both sides are short, and begin and end with a word of letters."""
     for tokens in (pair.source[phrase.i : phrase.j], pair.target[phrase.k : phrase.l]):
-        if any(token.fixed for token in tokens) or len(tokens) > LONGEST_PHRASE:
+        if len(tokens) > LONGEST_PHRASE:
             return False
         if not (tokens[0].text[:1].isalpha() and tokens[-1].text[:1].isalpha()):
             return False

@@ -43,7 +43,7 @@ def load_hub(data: DataConfig, languages: tuple[str, str]) -> RawCorpus:
             dataset = _load_dataset(data, _candidate_names(data, languages))
         except Exception as error:  # datasets raises many kinds
             if reachable:
-                reason = " ".join(str(error).split())[:200]
+                reason = shorten(error, 200)
                 raise UserError(
                     f"{where} cannot be loaded for {'-'.join(languages)} from revision "
                     f"{data.hub.revision}: {reason}; {LOCAL_COPY}"
@@ -85,7 +85,7 @@ def _table_of(dataset: Any, where: str) -> Table:
             for table in dataset.with_format("arrow").iter(ROWS):
                 yield from table.combine_chunks().to_batches()
         except Exception as error:  # datasets raises many kinds
-            reason = shorten(" ".join(str(error).split()), 200)
+            reason = shorten(error, 200)
             raise UserError(f"{where}: cannot be read to its end ({reason}); {LOCAL_COPY}") from error
 
     rest = batches()

@@ -9,6 +9,7 @@ from xml.parsers import expat
 
 from translate.config.names import shorten, shown_path
 from translate.errors import UserError
+from translate.text.languages import base
 from translate.text.lines import MAX_LINE, check_expansion, opened
 
 _CHUNK = 1 << 16  # bytes
@@ -76,8 +77,7 @@ class _Reader:
         if name == "tu":
             self.unit, self.size = {}, 0
         elif name == "tuv":
-            code = attributes.get("xml:lang") or attributes.get("lang", "")
-            self.language = code.replace("_", "-").partition("-")[0].lower()
+            self.language = base(attributes.get("xml:lang") or attributes.get("lang", ""))
         elif name == "seg":
             self.text = []
 

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from translate.errors import UserError
+from translate.text.languages import base
 
 if TYPE_CHECKING:
     from sacrebleu.metrics import BLEU
@@ -77,7 +78,7 @@ def bleu_metric(target_language: str, *, lowercase: bool = False) -> "BLEU":
 
 
 def _tokenizer(language: str) -> str:
-    return TOKENIZERS.get(language.lower().replace("_", "-").partition("-")[0], "13a")
+    return TOKENIZERS.get(base(language), "13a")
 
 
 def too_short(*references: Sequence[str], target_language: str) -> bool:

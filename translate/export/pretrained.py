@@ -188,7 +188,7 @@ def _find(name: str) -> tuple[Path, str]:
         if not (found / WEIGHTS[0]).exists():
             found = Path(huggingface_hub.snapshot_download(name, allow_patterns=[*FILES, WEIGHTS[1]]))
     except Exception as error:  # it raises many kinds
-        reason = shorten(" ".join(str(error).split()), 200)
+        reason = shorten(error, 200)
         raise UserError(
             f"{name}: no such folder, not in the hub's cache on this machine, and the hub does not give it "
             f"({reason}); connect once, or give a folder"

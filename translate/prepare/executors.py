@@ -183,7 +183,10 @@ def _quoted(path: Path) -> str:
 def in_processes(
     count: int, function: Callable[..., T], jobs: Sequence[Sequence[Any]], killed: str
 ) -> list[T]:
-    """What a function gives for the arguments of each job, in ``count`` processes.
+    """Call a function with the arguments of each job, in ``count`` processes.
+
+    Returns:
+        Its results, in the order of the jobs.
 
     Raises:
         UserError: ``killed``, if a process was killed.

@@ -157,7 +157,7 @@ def summary(report: dict[str, Any]) -> list[str]:
 
 
 def _training_pairs(report: dict[str, Any]) -> list[tuple[str, dict[str, int]]]:
-    """What became of training pairs, with the number of each corpus."""
+    """The fates of training pairs, each with its number of pairs of every corpus."""
     read, dropped = report["read"], report["dropped"]
     return [
         ("read for training", {corpus: counts.get("train", 0) for corpus, counts in read.items()}),

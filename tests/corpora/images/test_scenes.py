@@ -1,10 +1,12 @@
 """Scenes: the corpus against its own rules, the drawings, and descriptions of one word."""
 
+import re
 from collections import Counter, defaultdict
 
 import numpy as np
 import pytest
 
+from translate.corpora.images import scenes
 from translate.corpora.images.line import split_line
 from translate.corpora.images.scene_corpus import generate_scenes, pair_of
 from translate.corpora.images.scenes import MAX_THINGS, PLACE, ROOM, SIDE, Scene, Thing, draw, read_scene
@@ -144,3 +146,10 @@ def test_gold_regions_are_the_patches_that_the_things_touch(captions, patch_size
             assert links[position] == touched
     sure = pair_of(captions["test"][0], ("en", "en"), "picture", patch_size).gold
     assert "-" in sure
+
+
+def test_the_example_of_the_documentation_is_a_scene():
+    (example,) = re.findall(r"`(scene:[^`]+)`", scenes.__doc__)
+    first, second = read_scene(example).things
+    assert first == Thing("circle", "red", "big", 0, 1, 1, -1)
+    assert second == Thing("star", "blue", "small", 2, 2, 0, 0)

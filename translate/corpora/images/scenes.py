@@ -1,7 +1,7 @@
 """Scenes: things of shape, colour and size on a ground, written as one word, read from it, and drawn.
 
-`scene:sand/circle.red.big.0.1.2.-1/star.blue.small.2.2.0.0` has a circle in the first row and second column
-of places, moved by 2 pixels to the right and 1 up, and a star. After the offsets may follow `light` or
+`scene:sand/circle.red.big.0.1.1.-1/star.blue.small.2.2.0.0` has a circle in the first row and second column
+of places, moved by 1 pixel to the right and 1 up, and a star. After the offsets may follow `light` or
 `heavy`, which sets the thing on scales, or `pale` or `deep`, which is a shade of its colour.
 """
 
