@@ -123,6 +123,17 @@ def test_what_may_need_too_much_memory_is_refused_before_it_is_searched(
     assert b"MiB of memory; expected at most 0.2: send less text" in reply.body
 
 
+@pytest.mark.parametrize("method", ["gradient", "erasure"])
+def test_an_alignment_that_would_hold_torch_for_long_is_refused(client: Client, method: str) -> None:
+    """80 words a side take 6,400 pieces and more in 80 passes; the queue has 4,000."""
+    pair = {"source": "the cat " * 40, "target": "le chat " * 40}
+    assert client.post("/v1/align", **pair).status == 200
+    status, message = refused(client, {**pair, "method": method}, "/v1/align")
+    assert status == 413
+    assert "at most 4,000, the limit of the queue: use method attention, or a shorter text" in message
+    assert client.service.engine.pieces == 0
+
+
 def test_the_needed_memory_is_that_of_all_answers_and_of_the_largest_search() -> None:
     lengths = [(3, 5), (2, 7)]
     answers = 3 * 5 * 64 + 2 * 7 * 64 + 512 * (3 + 2 * 5 + 2 + 2 * 7)

@@ -92,6 +92,13 @@ async def weigh(
     service.check_memory(needed_bytes(sizes, heads=len(choice.heads)))
     passes = [len(pair.target_ids) if method in SLOW else 1 for pair in pairs]
     cost = sum(len(pair.source_ids) * count for pair, count in zip(pairs, passes, strict=True))
+    # An empty queue takes any cost, and torch is held until the last pass.
+    if method in SLOW and cost > service.limits.queue:
+        raise RefusalError(
+            413,
+            f"method {method} would read {cost:,} pieces; expected at most {service.limits.queue:,}, the "
+            "limit of the queue: use method attention, or a shorter text",
+        )
     device = served.translator.device
     return await service.calculate(cost, lambda: align(model, pairs, choice, method=method, device=device))
 
