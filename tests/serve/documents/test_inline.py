@@ -1,11 +1,13 @@
 """Sentences of a run with inline markup, and the run again."""
 
 from collections.abc import Sequence
+from typing import SupportsIndex
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from translate.serve.documents import document
 from translate.serve.documents.document import InlineSentence, Tag, Token, cut, join
 from translate.text.markup import read_markup
 
@@ -33,6 +35,26 @@ def test_markup_around_a_sentence_stays_outside() -> None:
         " ", Tag("start", 0), "Un. Two.", Tag("end", 0), "  ",
         Tag("alone", 2), Tag("start", 1), "4", Tag("end", 1), " .",
     ]  # fmt: skip
+
+
+class Counted(str):
+    """A text that counts the characters that are copied out of it."""
+
+    copied = 0
+
+    def __getitem__(self, key: SupportsIndex | slice) -> "Counted":
+        part = Counted(super().__getitem__(key))
+        Counted.copied += len(part)
+        return part
+
+
+def test_a_long_text_is_copied_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What follows a sentence is not copied for each of them."""
+    monkeypatch.setattr(Counted, "copied", 0)
+    monkeypatch.setattr(document, "_merged", list)
+    text = "Aa bb. " * 300
+    assert sentences([Counted(text)]) == ["Aa bb."] * 300
+    assert 300 * len("Aa bb.") <= Counted.copied <= len(text)
 
 
 def test_an_element_across_sentences_is_cut_and_joined() -> None:

@@ -1,10 +1,12 @@
 """HTML, Markdown, subtitles and plain text: all but the words stays as it is."""
 
+from unittest.mock import Mock
+
 import pytest
 
 from tests.serve.documents.shouting import shout
 from translate.errors import UserError
-from translate.serve.documents import FORMATS, MAX_BYTES, MAX_SENTENCES, read
+from translate.serve.documents import FORMATS, MAX_BYTES, document, read
 
 pytest.importorskip("markdown_it", reason="needs markdown-it-py")
 
@@ -174,9 +176,15 @@ def test_what_is_no_document(name: str, content: bytes, message: str) -> None:
     assert len(str(raised.value)) < 250
 
 
-def test_the_number_of_sentences_is_bounded() -> None:
-    with pytest.raises(UserError, match="20,001 sentences; expected at most"):
-        assert read("a.txt", b"a\n" * (MAX_SENTENCES + 1)).sentences
+def test_the_number_of_sentences_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No more lines are cut into sentences than one document may have, but for the first beyond."""
+    cut = Mock(wraps=document.cut)
+    monkeypatch.setattr(document, "cut", cut)
+    assert len(read("a.txt", b"a\n" * 20_000).sentences) == 20_000
+    cut.reset_mock()
+    with pytest.raises(UserError, match="more than 20,000 sentences; split it"):
+        assert read("a.txt", b"a\n" * 30_000).sentences
+    assert cut.call_count == 20_001
 
 
 UNITS = ["<a ", '<a "', "<!--", "<script>", "</script ", "<b>", "&amp", "<![CDATA[", "class=", "</b>", "[a]("]

@@ -6,10 +6,12 @@ and made whole again where the parts meet.
 """
 
 import re
+import sys
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import groupby
 from typing import Any, Literal, NamedTuple
 
 from translate.errors import UserError
@@ -139,26 +141,29 @@ def cut(tokens: Sequence[Token], language: str) -> list[Part]:
 def _sections(tokens: Sequence[Token], language: str) -> Iterator[tuple[bool, list[Token]]]:
     """The tokens of each sentence (True), and of what is before, between and behind them (False)."""
     left = deque(_merged(tokens))
-    place = 0
+    begin = place = 0  # of the first token that is left, and of what is left of it
 
     def take(stop: int, *, with_tags: bool) -> list[Token]:
         """Take the tokens up to a place in the text, with or without the tags that stand there."""
-        nonlocal place
+        nonlocal begin, place
         taken: list[Token] = []
         while left and (place < stop or (with_tags and isinstance(left[0], Tag))):
-            token = left.popleft()
+            token = left[0]
             if isinstance(token, str):
-                if rest := token[stop - place :]:
-                    left.appendleft(rest)
-                token = token[: stop - place]
-                place += len(token)
-            taken.append(token)
+                taken.append(token[place - begin : stop - begin])
+                place += len(taken[-1])
+                if place < begin + len(token):
+                    break
+                begin = place
+            else:
+                taken.append(token)
+            left.popleft()
         return taken
 
     for start, stop in _spans(left, language):
         yield False, take(start, with_tags=True)
         yield True, take(stop, with_tags=False)
-    yield False, list(left)
+    yield False, take(sys.maxsize, with_tags=True)
 
 
 def _spans(tokens: Iterable[Token], language: str) -> list[tuple[int, int]]:
@@ -213,12 +218,10 @@ def join(parts: Sequence[Token]) -> list[Token]:
 def _merged(tokens: Iterable[Token]) -> list[Token]:
     """The tokens, without empty texts or two texts side by side."""
     found: list[Token] = []
-    for token in tokens:
-        last = found[-1] if found else None
-        if isinstance(token, str) and isinstance(last, str):
-            found[-1] = last + token
-        elif token:
-            found.append(token)
+    for is_text, group in groupby(tokens, lambda token: isinstance(token, str)):
+        part: list[Token] = list(group)
+        if any(part):
+            found += ["".join(map(str, part))] if is_text else part
     return found
 
 
@@ -260,7 +263,13 @@ class Document:
 
     @cached_property
     def _parts(self) -> list[list[Part]]:
-        return [cut(run, self.language) for run in self.runs]
+        found, count = [], 0
+        for run in self.runs:
+            found.append(cut(run, self.language))
+            count += sum(isinstance(part, InlineSentence) for part in found[-1])
+            if count > MAX_SENTENCES:
+                raise UserError(f"the document has more than {MAX_SENTENCES:,} sentences; split it")
+        return found
 
     @cached_property
     def sentences(self) -> list[str]:
@@ -269,12 +278,7 @@ class Document:
         Raises:
             UserError: if there are more than ``MAX_SENTENCES``.
         """
-        found = [part.text for parts in self._parts for part in parts if isinstance(part, InlineSentence)]
-        if len(found) > MAX_SENTENCES:
-            raise UserError(
-                f"the document has {len(found):,} sentences; expected at most {MAX_SENTENCES:,}: split it"
-            )
-        return found
+        return [part.text for parts in self._parts for part in parts if isinstance(part, InlineSentence)]
 
     def write(self, translations: Sequence[str]) -> bytes:
         """The document with a translation in place of each sentence; all else stays.
