@@ -97,6 +97,40 @@ def test_html_keeps_its_encoding() -> None:
     assert read("a.html", b'<meta charset="hex"><p>61</p> a').sentences == ["a"]
 
 
+def test_html_that_declares_utf_16_in_ascii_is_utf_8() -> None:
+    """The WHATWG's rule: whoever can read the declaration does not read UTF-16."""
+    for declared in ("utf-16", "UTF-16LE", "utf-32"):
+        page = f'<meta charset="{declared}"><p>Déjà vu</p>'.encode()
+        document = read("a.html", page)
+        assert document.sentences == ["Déjà vu"]
+        assert document.write(document.sentences) == page
+
+
+GITHUB = """- [ ] open task
+- [x] done task
+
+a note[^1] here, and[^two][^3]
+
+[^1]: Its text. More of it.
+
+| cell[^1] | b |
+|---|---|
+| x | y |
+"""
+
+
+def test_boxes_and_footnotes_of_github_are_markup() -> None:
+    document = read("a.md", GITHUB.encode(), "en")
+    assert document.write(document.sentences).decode() == GITHUB
+    assert document.sentences[:2] == ["open task", "done task"]
+    assert document.sentences[3:5] == ["Its text.", "More of it."]
+    written = document.write(shout(document.sentences)).decode()
+    assert written == GITHUB.upper().replace("[X] DONE", "[x] DONE").replace("[^TWO]", "[^two]")
+    text = "- \\[ \\] no box\n- [y] nor this\n"  # what is none is escaped, as before
+    document = read("a.md", text.encode(), "en")
+    assert document.write(document.sentences).decode() == text.replace("[y]", "\\[y\\]")
+
+
 def test_markdown() -> None:
     from markdown_it import MarkdownIt
 

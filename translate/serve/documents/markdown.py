@@ -15,6 +15,7 @@ _FRONT_MATTER = re.compile(r"---[ \t]*\n.*?\n---[ \t]*(?:\n|\Z)", re.DOTALL)
 _SPECIAL = re.compile(r"[\\`*\[\]]|(?<![^\W_])_|_(?![^\W_])|<(?=[A-Za-z/!?])|&(?=#?\w+;)|~(?=~)")
 _LINE_START = re.compile(r"(?=[#>]|[-+=](?:\s|$)|(?:-\s*){3})|(?<=\d)(?=[.)](?:\s|$))")
 _EMPHASIS = {"em": "em", "strong": "strong", "s": "s"}  # tokens of the parser -> elements of HTML
+_GITHUB = re.compile(r"^\[[ xX]\] |\[\^[^\[\]\s|]+\]:?")  # the box of a task, and a footnote or its mark
 _HTML_TAG = re.compile(r"<(/?)([A-Za-z][\w-]*)")
 
 
@@ -109,7 +110,14 @@ class _Block(TaggedText):
                     self.add_tag("alone", index, f"<{children[index + 1].content}>")
             elif skipped:
                 continue
-            elif child.type in ("text", "text_special"):
+            elif child.type == "text":
+                end = 0
+                for mark in _GITHUB.finditer(child.content):
+                    self.add(child.content[end : mark.start()])
+                    self.add_tag("alone", len(children) + len(self.raw), mark[0])
+                    end = mark.end()
+                self.add(child.content[end:])
+            elif child.type == "text_special":
                 self.add(child.content)
             elif child.type in ("softbreak", "hardbreak"):
                 prefix = next(self.breaks, "")

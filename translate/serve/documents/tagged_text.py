@@ -69,8 +69,11 @@ def read_tagged(text: str, language: str, ignored: Collection[str] = ()) -> Docu
 
 
 def _known(encoding: str) -> str:
-    """An encoding of text in bytes; other codecs of Python, which decompress or escape, are none."""
-    is_known = re.fullmatch(r"(iso-8859|windows|koi8|utf)-?\w+|us-ascii|latin1", encoding)
+    """The encoding of a page that declares one; UTF-8 also for UTF-16, as HTML says, and for unknown ones.
+
+    Other codecs of Python, which decompress or escape, are unknown.
+    """
+    is_known = re.fullmatch(r"(iso-8859|windows|koi8)-?\w+|us-ascii|latin1", encoding)
     return encoding if is_known else "utf-8"
 
 
