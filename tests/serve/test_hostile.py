@@ -14,6 +14,7 @@ from tests.serve.client import Client, eventually
 from tests.serve.conftest import KEY, LIMITS
 from translate.errors import UserError
 from translate.serve.limits import needed_bytes
+from translate.serve.web import server
 from translate.serve.web.keys import Keys
 
 TEXT = {"text": "I love you ."}
@@ -208,6 +209,22 @@ def test_a_slow_body_is_cut_off(serve: Callable[..., Client]) -> None:
         connection.sendall(b"POST /v1/translate HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n{")
         answer = connection.recv(1000)
     assert answer.startswith(b"HTTP/1.1 408")
+
+
+def test_a_second_head_without_an_end_is_cut_off(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A head that has arrived whole is answered, however short the time."""
+    request = b"GET /health HTTP/1.1\r\nHost: a\r\n\r\n"
+    with client.raw() as connection:
+        connection.settimeout(10)
+        for _ in range(2):
+            connection.sendall(request)
+            answer = b""
+            while not answer.endswith(b"}"):
+                answer += connection.recv(1000)
+            assert answer.startswith(b"HTTP/1.1 200")
+            monkeypatch.setattr(server, "HEAD_SECONDS", 0.0)
+        connection.sendall(request[:9])
+        assert connection.recv(1) == b""
 
 
 def test_a_body_that_is_cut_short_is_no_request(client: Client) -> None:

@@ -13,7 +13,7 @@ from uvicorn.supervisors import Multiprocess
 from translate.errors import UserError
 
 IDLE_SECONDS = 30  # between two requests of a connection
-HEAD_SECONDS = 15  # in which the head of the first request must arrive
+HEAD_SECONDS = 15  # in which the head of a request must arrive
 STUCK_SECONDS = 60  # for which a reader may take nothing of its answer
 HANGING_SECONDS = 60  # after which a worker that does not answer uvicorn is replaced
 MAX_HEAD = 32 << 10  # bytes of a request's head
@@ -24,13 +24,19 @@ class Connection(H11Protocol):
     """A connection that ends if no request comes on it, or if its answer is not read."""
 
     _stuck: asyncio.TimerHandle | None = None
+    _head: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """A client has connected."""
         super().connection_made(transport)
         # Else a body waits 40 ms for its head; asyncio sees to it only for sockets that name their protocol.
         transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self.loop.call_later(HEAD_SECONDS, self._check_head)
+        self._expect_head()
+
+    def data_received(self, data: bytes) -> None:
+        """A part of a request has come."""
+        super().data_received(data)
+        self._expect_head()
 
     def pause_writing(self) -> None:
         """The client reads more slowly than it is answered."""
@@ -46,14 +52,22 @@ class Connection(H11Protocol):
         """The client has gone."""
         super().connection_lost(exc)
         self._forget_stuck()
+        self._forget_head()
 
     def _forget_stuck(self) -> None:
         if self._stuck is not None:
             self._stuck.cancel()
 
-    def _check_head(self) -> None:
-        if self.cycle is None and not self.transport.is_closing():
-            self.transport.abort()
+    def _forget_head(self) -> None:
+        if self._head is not None:
+            self._head.cancel()
+            self._head = None
+
+    def _expect_head(self) -> None:
+        if self.cycle is not None and not self.cycle.response_complete:
+            self._forget_head()
+        elif self._head is None:
+            self._head = self.loop.call_later(HEAD_SECONDS, self.transport.abort)
 
 
 def configured(application: ASGIApp | str, drain: int, workers: int = 1) -> uvicorn.Config:
