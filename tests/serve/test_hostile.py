@@ -157,6 +157,16 @@ class TestKeys:
         assert client.ask("GET", "/health").status == 200
         assert KEY not in client.log.getvalue()
 
+    def test_no_body_is_read_without_a_key(self, serve: Callable[..., Client]) -> None:
+        """The answer comes although nothing of the body does."""
+        client = serve(keys=Keys([KEY]))
+        for path, status in (("/v1/translate", 401), ("/v2/document", 403)):
+            with client.raw() as connection:
+                connection.sendall(
+                    f"POST {path} HTTP/1.1\r\nHost: a\r\nContent-Length: 9999\r\n\r\n".encode()
+                )
+                assert connection.recv(12) == f"HTTP/1.1 {status}".encode()
+
     def test_a_file_of_keys(self, tmp_path: Path) -> None:
         path = tmp_path / "keys.txt"
         path.write_text(f"# for the tests\n\n{KEY}\n  second-key-0123456789  \n")

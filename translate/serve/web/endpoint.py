@@ -21,7 +21,7 @@ GONE = 499  # the status in logs and metrics of a request whose client has gone 
 
 @dataclass
 class Asked:
-    """A request whose body has been read.
+    """A request, with its body once that has been read.
 
     Attributes:
         service: that answers it.
@@ -32,7 +32,7 @@ class Asked:
 
     service: Service
     request: Request
-    body: bytes
+    body: bytes = b""
     noted: dict[str, Any] = field(default_factory=dict)
     _fields: dict[str, Any] | None = None
 
@@ -135,10 +135,12 @@ class Endpoint:
             request, limits = Request(scope, receive), self.service.limits
             operation = self._operation(request)
             most = limits.file if operation.files else limits.body
-            asked = Asked(self.service, request, await read_body(request, most, limits.seconds), noted)
-            is_free = operation.open or operation.keyless
-            if not (is_free or any(map(self.service.keys.accept, await self.api.keys(asked)))):
-                raise RefusalError(403, "the key is missing or wrong; give a key of this server")
+            asked = Asked(self.service, request, noted=noted)
+            if not self.api.key_fields:
+                await self._check_key(operation, asked)
+            asked.body = await read_body(request, most, limits.seconds)
+            if self.api.key_fields:
+                await self._check_key(operation, asked)
 
             async def work() -> None:
                 answer = await operation.handler(asked)
@@ -161,6 +163,11 @@ class Endpoint:
             raise refusal
         noted["refused"] = refusal.code
         await self.api.refuse(refusal)(scope, receive, send)
+
+    async def _check_key(self, operation: Operation, asked: Asked) -> None:
+        is_free = operation.open or operation.keyless
+        if not (is_free or any(map(self.service.keys.accept, await self.api.keys(asked)))):
+            raise RefusalError(403, "the key is missing or wrong; give a key of this server")
 
     def _operation(self, request: Request) -> Operation:
         """The operation of a method; refused early if it cannot be answered."""
