@@ -54,6 +54,8 @@ def refused(client: Client, body: Any, path: str = "/v1/translate", **headers: s
         ({**TEXT, "split_sentences": True, "n_best": 2}, 400, "n_best: it is for one sentence"),
         ({"text": ["a"] * 51}, 413, "at most 50"),
         ({"text": "a" * 5_001}, 413, "at most 5,000"),
+        ({"text": ["a"] * 11, "prefix": "a" * 500}, 413, "5,511 characters; expected at most 5,000"),
+        ({"text": ["a"] * 11, "constraints": ["a" * 300, "b" * 200]}, 413, "5,511 characters"),
         (b'{"text": "\\ud800"}', 400, "text"),
         (b"a" * 20_001, 413, "20,000 bytes"),
     ],

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -66,13 +67,17 @@ class Service:
         self.metrics.running.set_function(lambda: self.running)
         self.background: set[asyncio.Task[None]] = set()  # documents, translated after the answer
 
-    def check_texts(self, texts: list[str]) -> list[str]:
-        """The texts of a request; raises :class:`RefusalError` if they are too many or too long."""
+    def check_texts(self, texts: list[str], phrases: Sequence[str] = ()) -> list[str]:
+        """The texts of a request; raises :class:`RefusalError` if they are too many or too long.
+
+        Args:
+            phrases: that are read again with each text.
+        """
         if len(texts) > self.limits.texts:
             raise RefusalError(
                 413, f"{len(texts):,} texts; expected at most {self.limits.texts:,} in one request"
             )
-        self.check_size(sum(map(len, texts)), self.limits.characters)
+        self.check_size(sum(map(len, texts)) + len(texts) * sum(map(len, phrases)), self.limits.characters)
         return texts
 
     def check_size(self, characters: int, most: int) -> None:
@@ -105,7 +110,8 @@ class Service:
             options = replace(options, search=replace(translator.search, sample=False))
         begin = partial(translator.begin, sentences, options=options)
         with refusing():
-            small = sum(map(len, sentences)) <= SMALL
+            phrases = chain(options.prefix or (), *(options.constraints or ()))
+            small = sum(map(len, chain(sentences, phrases))) <= SMALL
             call = begin() if small else await asyncio.to_thread(begin)
         pieces = [
             (len(own.ids) + 1, request.length + 1)

@@ -80,7 +80,7 @@ async def _models(asked: Asked) -> Response:
 async def _translate(asked: Asked) -> Response:
     """Translates a text or several, with links between the words."""
     body, service = checked(TranslateRequest, read_object(asked.body)), asked.service
-    texts = service.check_texts(body.text)
+    texts = service.check_texts(body.text, [body.prefix or "", *body.constraints])
     served = service.catalogue.find(body.source, body.target, body.model)
     parts = [in_sentences(text, served.source) if body.split_sentences else whole(text) for text in texts]
     asked.noted |= {"texts": len(texts), "model": served.name}
