@@ -94,7 +94,7 @@ async def _translate(asked: Asked) -> Response:
     body, service = checked(DeepLTexts, await asked.fields()), asked.service
     texts = service.check_texts(body.text)
     glossary = _glossary(body, service)
-    sources = [_source(service, body, text, glossary) for text in texts]
+    sources = [_source(service, body, text) for text in texts]
     parts = [_part(body, text, code) for text, code in zip(texts, sources, strict=True)]
     terms = None if glossary is None else glossary.terms
     translated = await translate_by_language(service, parts, sources, body.target_lang, terms=terms)
@@ -176,7 +176,7 @@ async def _upload_document(asked: Asked) -> Response:
     upload = body.file and Upload(body.filename or body.file.name, body.file.content)
     glossary = _glossary(body, service)
     document, name = await read_file(service, upload, body.source_lang or "")
-    source = _source(service, body, " ".join(document.sentences[:20]), glossary)
+    source = _source(service, body, " ".join(document.sentences[:20]))
     served = service.catalogue.find(source, body.target_lang)
     if service.engine.pieces > service.limits.queue // 2:
         raise RefusalError.for_now(429, "the queue is nearly full; try again", 5)
@@ -243,7 +243,7 @@ def _glossary(body: DeepLBody, service: Service) -> Glossary | None:
     return glossary
 
 
-def _source(service: Service, body: DeepLBody, text: str, glossary: Glossary | None) -> str:
+def _source(service: Service, body: DeepLBody, text: str) -> str:
     if body.source_lang is not None:
         return body.source_lang
     catalogue, target = service.catalogue, body.target_lang

@@ -69,7 +69,7 @@ Texts = Annotated[list[str], BeforeValidator(as_list), Field(description="a text
 class FormBody(BaseModel):
     """The fields of a service that others have designed: in any encoding, with more of them than are read.
 
-    A field that is empty is as good as none, but for a text.
+    An empty field counts as not given, except for the text itself, which may be empty.
     """
 
     @model_validator(mode="before")
