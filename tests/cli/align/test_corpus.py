@@ -1,13 +1,20 @@
 import json
+from dataclasses import replace
 from pathlib import Path
+
+import pytest
 
 import translate
 from tests.cli.align.pairs import PAIR, write
 from tests.cli.commands import Command
 from translate.alignment.alignment import Alignment
 from translate.alignment.calibrate import symmetrised
+from translate.cli.align.corpus import _combined_links
+from translate.cli.align.options import WeightOptions
+from translate.cli.options import BatchMachine
 from translate.corpora.split import Split
 from translate.links.links import format_pharaoh
+from translate.text.documents import ContextSize
 from translate.translator import Translator
 
 
@@ -53,3 +60,18 @@ def test_two_directions_of_a_corpus(
     out = tmp_path / "a.txt"
     assert translate_command(*line, "--out", out).out == f"links written to {out}\n"
     assert out.read_text() == translate_command(*line).out
+
+
+def test_a_long_corpus_says_once_what_its_run_reads(
+    translator: Translator, test_split: Split, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Blank pairs fill the first 2,048, which are in memory at a time."""
+    reading = replace(translator, context=ContextSize(1, 50))
+    blank = [("", "")] * 2_050
+    pairs = [*blank, *zip(test_split.source, test_split.target, strict=True)]
+    lines = _combined_links((reading, translator), pairs, "union", None, WeightOptions(), BatchMachine())
+    there = translator.align(test_split.source, test_split.target)
+    back = translator.align(test_split.target, test_split.source)
+    expected = [format_pharaoh(links) for links in symmetrised(there, back, "union")]
+    assert list(lines) == [""] * len(blank) + expected
+    assert capsys.readouterr().err.count("this run reads previous sentences") == 1

@@ -1,12 +1,11 @@
 """``translate align corpus`` and ``symmetrise``: the alignments of many pairs, by one run or by two."""
 
 from collections.abc import Iterable, Iterator
-from itertools import islice
+from itertools import tee
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from translate.cli.align.options import (
-    CHUNK,
     LINKS,
     TABLES,
     LinkOptions,
@@ -121,14 +120,16 @@ def _combined_links(
     """A line of links for every pair."""
     from translate.alignment.calibrate import symmetrised
     from translate.alignment.regions import words_alone
-    from translate.corpora.images.line import sentences_of
+    from translate.corpora.images.line import split_line
     from translate.links.links import format_pharaoh
 
     forward, backward = translators
-    iterator = iter(pairs)
-    while chunk := list(islice(iterator, CHUNK)):
-        sources, targets = zip(*chunk, strict=True)
-        there = [words_alone(alignment) for alignment in weighting.align(forward, chunk, machine)]
-        sentences = sources if forward.reads == "text" else sentences_of(sources)
-        back = list(weighting.align(backward, zip(targets, sentences, strict=True), machine))
-        yield from map(format_pharaoh, symmetrised(there, back, heuristic, threshold))
+    pairs, same = tee(pairs)
+    swapped = (
+        (target, source if forward.reads == "text" else split_line(source).sentence)
+        for source, target in same
+    )
+    there = map(words_alone, weighting.align(forward, pairs, machine))
+    back = weighting.align(backward, swapped, machine)
+    for ahead, behind in zip(there, back, strict=True):
+        yield from map(format_pharaoh, symmetrised([ahead], [behind], heuristic, threshold))
