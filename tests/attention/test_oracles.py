@@ -8,7 +8,7 @@ from torch import Tensor
 from tests.attention import oracles
 from tests.attention.cases import CASES, SELVES, Case, inputs, missing_oracles
 from translate.attention import Attention, names
-from translate.attention.memory import SourceParts
+from translate.attention.memory import SourceParts, each_tensor
 
 TOLERANCES = [(torch.float64, 1e-10), (torch.float32, 1e-5)]
 
@@ -60,7 +60,7 @@ def test_steps_of_several_hypotheses_equal_teacher_forcing(case: Case) -> None:
     targets = torch.stack([query, query.flip(0) + 0.3], dim=1)  # (B, W, T, Q)
     memory = mechanism.prepare(states, mask)
     expected = [mechanism(targets[:, w], memory, need_weights=True) for w in range(width)]
-    state = mechanism.initial_state(memory, width)
+    state = each_tensor(mechanism.initial_state(memory), lambda rows: rows.repeat_interleave(width, 0))
     order = list(range(width))
     for t in range(query.shape[1]):
         asked = targets[:, order, t]  # (B, W, Q)

@@ -14,7 +14,7 @@ LENGTHS = [5, 3, 7]
 def stepwise(model: Seq2Seq, source: Tensor, mask: Tensor | None, targets: Tensor, width: int) -> Tensor:
     """Hidden states (N, T, D) of ``width`` targets a sentence, token by token."""
     encoded = model.encode(source, mask)
-    state = model.start(encoded, width)
+    state = model.start(encoded).widen(width)
     rows = []
     for place in range(targets.shape[1]):
         hidden, state = model.step(targets[:, place], state, encoded)
@@ -48,7 +48,7 @@ def test_steps_go_on_after_hypotheses_are_reordered_and_sentences_left(name: str
     source, mask = padded(sources)
     targets = random_targets(len(LENGTHS) * width, 7)
     encoded = model.encode(source, mask)
-    state = model.start(encoded, width)
+    state = model.start(encoded).widen(width)
     for place in range(3):
         _, state = model.step(targets[:, place], state, encoded)
     # Sentence 1 leaves; in the others hypotheses change places, and one is continued twice.

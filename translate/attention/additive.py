@@ -105,8 +105,8 @@ class Coverage(Additive):
         fertility = self.max_fertility * torch.sigmoid(self.fertility_projection(states).squeeze(-1))
         return CoverageMemory(memory.keys, memory.values, mask, fertility=fertility)
 
-    def initial_state(self, memory: Memory, num_queries: int) -> Tensor:
-        return memory.keys.new_zeros(memory.keys.shape[0] * num_queries, memory.keys.shape[2])
+    def initial_state(self, memory: Memory) -> Tensor:
+        return memory.keys.new_zeros(memory.keys.shape[0], memory.keys.shape[2])
 
     def advance(self, state: Any, weights: Tensor | None) -> Any:
         assert weights is not None

@@ -73,11 +73,11 @@ class Attention(nn.Module):
         """The relevance of each key to each query: (B, T, query_size) -> (B, H, T, S)."""
         raise NotImplementedError
 
-    def initial_state(self, memory: Memory, num_queries: int) -> Any:
-        """The state of N = B * ``num_queries`` hypotheses before the first step, or ``None``."""
+    def initial_state(self, memory: Memory) -> Any:
+        """The state of the one hypothesis of each sentence before the first step, or ``None``."""
         if not self.positioned:
             return None
-        return torch.zeros(memory.keys.shape[0] * num_queries, dtype=torch.int64, device=memory.keys.device)
+        return torch.zeros(memory.keys.shape[0], dtype=torch.int64, device=memory.keys.device)
 
     def advance(self, state: Any, weights: Tensor | None) -> Any:
         """The state after a step that gave ``weights`` (B, H, W, S)."""
@@ -172,7 +172,7 @@ class Attention(nn.Module):
         return state.view(memory.keys.shape[0], -1)
 
     def _one_by_one(self, query: Tensor, memory: Memory, need_weights: bool) -> tuple[Tensor, Tensor | None]:
-        state = self.initial_state(memory, 1)
+        state = self.initial_state(memory)
         contexts, rows = [], []
         for step in query.split(1, dim=1):
             context, weights = self(step, memory, need_weights=True, state=state)

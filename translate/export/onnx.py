@@ -60,14 +60,14 @@ class Reading(nn.Module):
         super().__init__()
         self.model = model
         encoded = model.encode(source, mask)
-        state = model.start(encoded, 1)
+        state = model.start(encoded)
         self.encoded = Layout(encoded, mask)
         self.state = Layout((state.tensors, state.attention), mask)
         self.num_memories = len(self.encoded.flatten(encoded, mask))
 
     def forward(self, source: Tensor, mask: Tensor) -> tuple[Tensor, ...]:
         encoded = self.model.encode(source, mask)
-        state = self.model.start(encoded, 1)
+        state = self.model.start(encoded)
         first = self.state.flatten((state.tensors, state.attention), mask)
         return (*self.encoded.flatten(encoded, mask), *(tensor.unsqueeze(1) for tensor in first))
 

@@ -83,11 +83,11 @@ class BahdanauRNN(RecurrentSeq2Seq):
         self.pieces = 2 if readout == "maxout" else 1
         self.readout = nn.Linear(decoder_size + embedding_size + context_size, self.pieces * embedding_size)
 
-    def start(self, encoded: Encoded, num_hypotheses: int = 1, *, in_place: bool = False) -> DecodeState:
+    def start(self, encoded: Encoded, *, in_place: bool = False) -> DecodeState:
         # The backward direction ends at the first word: s_0 = tanh(W_s h_1), A.2.2.
         backward = encoded.final[0][:, -1].chunk(2, dim=-1)[1]
-        hidden = torch.tanh(self.initial(backward)).repeat_interleave(num_hypotheses, 0)  # (N, D)
-        history = self.attention.initial_state(encoded.memories[0], num_hypotheses)
+        hidden = torch.tanh(self.initial(backward))  # (B, D)
+        history = self.attention.initial_state(encoded.memories[0])
         return DecodeState(0, (hidden,), history)
 
     def advance(

@@ -96,11 +96,11 @@ class LuongRNN(RecurrentSeq2Seq):
         self.bridge = nn.Linear(2 * sizes.encoder_size, num_states * decoder_size)  # to the first states
         self.combine = nn.Linear(self.attention.context_size + decoder_size, readout_size)
 
-    def start(self, encoded: Encoded, num_hypotheses: int = 1, *, in_place: bool = False) -> DecodeState:
-        bridged = torch.tanh(self.bridge(encoded.final[0])).repeat_interleave(num_hypotheses, 0)
-        states = bridged.split(self.decoder_size, dim=-1)  # (N, L, D) each: h and c of an LSTM, h of a GRU
+    def start(self, encoded: Encoded, *, in_place: bool = False) -> DecodeState:
+        bridged = torch.tanh(self.bridge(encoded.final[0]))
+        states = bridged.split(self.decoder_size, dim=-1)  # (B, L, D) each: h and c of an LSTM, h of a GRU
         fed = bridged.new_zeros(bridged.shape[0], self.readout_size)
-        history = self.attention.initial_state(encoded.memories[0], num_hypotheses)
+        history = self.attention.initial_state(encoded.memories[0])
         return DecodeState(0, (*states, fed), history)
 
     def advance(

@@ -179,7 +179,7 @@ class Seq2Seq(nn.Module):
     reads_sentences = False  # whether the cross-attention tells the sentences of a document apart
     num_attention_layers: int
     num_attention_heads: int
-    cached_numbers = 0  # that a search keeps for a piece of a hypothesis, about
+    cached_numbers = 0  # about how many numbers a search caches for each piece of a hypothesis
 
     def __init__(self) -> None:
         super().__init__()
@@ -213,10 +213,10 @@ class Seq2Seq(nn.Module):
             return SourceParts(patches=source[..., 0] == PATCH)
         return SourceParts(sentences=sentence_numbers(source) if self.reads_sentences else None)
 
-    def start(self, encoded: Encoded, num_hypotheses: int = 1, *, in_place: bool = False) -> DecodeState:
-        """The state before the first step, for ``num_hypotheses`` (W) hypotheses of each sentence.
+    def start(self, encoded: Encoded, *, in_place: bool = False) -> DecodeState:
+        """The state before the first step, of one hypothesis a sentence; see :meth:`DecodeState.widen`.
 
-        ``in_place`` lets steps write into it; it begins with one hypothesis, for ``DecodeState.widen``.
+        ``in_place`` lets steps write into it.
         """
         raise NotImplementedError
 

@@ -170,19 +170,18 @@ class Transformer(Seq2Seq):
         )
         return Encoded(memories, source_mask)
 
-    def start(self, encoded: Encoded, num_hypotheses: int = 1, *, in_place: bool = False) -> DecodeState:
+    def start(self, encoded: Encoded, *, in_place: bool = False) -> DecodeState:
         like = encoded.memories[0].values
         histories = tuple(
-            layer.source_attention.initial_state(memory, num_hypotheses)
+            layer.source_attention.initial_state(memory)
             for layer, memory in zip(self.decoder, encoded.memories, strict=True)
         )
-        if in_place and num_hypotheses == 1:
+        if in_place:
             first = self.decoder[0].self_attention
             paths = first.start_paths(len(self.decoder), encoded.batch_size, like)
             if paths is not None:
                 return DecodeState(0, (paths,), histories)
-        rows = encoded.batch_size * num_hypotheses
-        caches = tuple(layer.self_attention.start_self(rows, like) for layer in self.decoder)
+        caches = tuple(layer.self_attention.start_self(encoded.batch_size, like) for layer in self.decoder)
         return DecodeState(0, caches, histories)
 
     def step(self, ids: Tensor, state: DecodeState, encoded: Encoded) -> tuple[Tensor, DecodeState]:
