@@ -6,7 +6,8 @@ from torch import Tensor
 
 from translate.config.search import SearchConfig
 from translate.models import Seq2Seq
-from translate.search import Beam, Hypothesis, Reader, Record, Request, SentenceGroup, Supply, search
+from translate.search import Beam, Hypothesis, Record, Request, SentenceGroup, Supply, search
+from translate.search.sources import Reader
 
 
 def beam_search(

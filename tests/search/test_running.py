@@ -15,7 +15,6 @@ from translate.models import Seq2Seq
 from translate.search import (
     Draw,
     Hypothesis,
-    Reader,
     Record,
     Request,
     RunningBatch,
@@ -23,6 +22,7 @@ from translate.search import (
     Supply,
     search,
 )
+from translate.search.sources import Reader
 
 LENGTHS = [[9, 8, 2, 1], [8, 7, 2, 2], [9, 6, 3, 1], [7, 5, 1, 1], [4, 4, 2, 1]]
 # Short sources are done long before long ones.
@@ -42,6 +42,10 @@ def entered(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
 
     monkeypatch.setattr(RunningBatch, "enter", spy)
     return found
+
+
+def every_head(model: Seq2Seq) -> Record:
+    return Record(0, range(model.num_attention_heads))
 
 
 def together(
@@ -91,13 +95,16 @@ def test_entering_changes_nothing(
     config = SearchConfig(beam_size=beam_size, batch_size=6, **LIMITS)
     model = short_tempered(name) if beam_size > 1 else tiny_model(name)  # it may end at once, or at the limit
     groups = [random_sources(lengths, seed=seed) for seed, lengths in enumerate(LENGTHS)]
-    found = together([model], groups, config, record=Record(0), eager=eager)
+    found = together([model], groups, config, record=every_head(model), eager=eager)
     if eager or name == "transformer":
         assert any(running > 0 for running, _ in entered)
     sentences = [sentence for group in groups for sentence in group]
     same(
         found,
-        [beam_search(model, torch.tensor([each]), None, config, record=Record(0))[0] for each in sentences],
+        [
+            beam_search(model, torch.tensor([each]), None, config, record=every_head(model))[0]
+            for each in sentences
+        ],
     )
     for sentence, hypotheses in zip(sentences, found, strict=True):
         for each in hypotheses:
@@ -187,7 +194,7 @@ def test_a_dropped_sentence_leaves_and_changes_no_other(
         return SentenceGroup([number], [Reader(model, torch.tensor([sentences[number]]), None)], [Request()])
 
     supply = Dropping(len(sentences), {0: 1, 3: 3, 5: 2})
-    found = dict(search(supply, begin, config, record=Record(0), eager=True))
+    found = dict(search(supply, begin, config, record=every_head(model), eager=True))
     assert found.keys() == {1, 2, 4, 6, 7}
     assert [len(supply.seen[key]) for key in (0, 3, 5)] == [1, 3, 2]
     assert entered  # others came into the free slots
@@ -195,7 +202,7 @@ def test_a_dropped_sentence_leaves_and_changes_no_other(
     same(
         [found[key] for key in kept],
         [
-            beam_search(model, torch.tensor([sentences[key]]), None, config, record=Record(0))[0]
+            beam_search(model, torch.tensor([sentences[key]]), None, config, record=every_head(model))[0]
             for key in kept
         ],
     )

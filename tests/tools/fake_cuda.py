@@ -36,7 +36,8 @@ from translate.config.search import SearchConfig
 from translate.corpora.batching import Batch, collate, moved
 from translate.corpora.encoded import EncodedCorpus, Ragged
 from translate.models import Seq2Seq
-from translate.search import Reader, Record, Request, SentenceGroup, Supply, search
+from translate.search import Record, Request, SentenceGroup, Supply, search
+from translate.search.sources import Reader
 from translate.text.tokenizer import EOS
 from translate.training.losses import LossTerms
 from translate.training.update import Update
@@ -329,7 +330,8 @@ def translated(model: Seq2Seq, device: torch.device, config: SearchConfig) -> li
         padded = torch.tensor([row + [0] * (longest - len(row)) for row in ids])
         reader = Reader(model, moved(padded, device), moved(mask, device))
         groups.append(SentenceGroup(range(start * 5, start * 5 + 5), [reader], [Request()] * 5))
-    found = search(Supply(groups), lambda group: group, config, record=Record(0), eager=True)
+    record = Record(0, range(model.num_attention_heads))
+    found = search(Supply(groups), lambda group: group, config, record=record, eager=True)
     return [finished.hypotheses[0].ids for finished in sorted(found, key=lambda finished: finished.key)]
 
 

@@ -7,7 +7,6 @@ from translate.search.sampling import Draw, expected_chrf
 from translate.search.search_loop import MAX_WORKERS, Supply, search, share_out
 from translate.search.sources import (
     Previous,
-    Reader,
     Request,
     SentenceGroup,
     SentenceReader,
@@ -24,7 +23,6 @@ __all__ = [
     "Finished",
     "Hypothesis",
     "Previous",
-    "Reader",
     "Record",
     "Request",
     "RunningBatch",

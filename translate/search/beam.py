@@ -25,8 +25,7 @@ class Hypothesis(NamedTuple):
     """One translation as ids, without begin and end of sentence."""
 
     ids: list[int]
-    log_probability: float  # natural, of all pieces and the end of sentence
-    score: float  # log-probability, normalised by the length with the end of sentence
+    score: float  # natural log-probability, normalised by the length with the end of sentence
     weights: Tensor | None = None  # (T + 1, H, S) of the recorded heads; row t predicts piece t
 
 

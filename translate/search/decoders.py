@@ -21,10 +21,10 @@ FIRST_STEPS = 32
 
 
 class Record(NamedTuple):
-    """The attention that a search records: a layer of the first model and some of its heads, or all."""
+    """The attention that a search records: a layer of the first model and some of its heads."""
 
     layer: int
-    heads: Sequence[int] | None = None
+    heads: Sequence[int]
 
 
 class Decoders:
@@ -53,9 +53,7 @@ class Decoders:
     @property
     def num_recorded(self) -> int:
         """The number of heads that are recorded."""
-        if self.recorder is None:
-            return 0
-        return len(self.recorder.heads or range(self.models[0].num_attention_heads))
+        return 0 if self.recorder is None else len(self.recorder.heads)
 
     def log_probabilities(self, ids: Tensor, width: int, age: int) -> Tensor:
         """Read the last tokens (N,): log-probabilities (N, V) of the next, in float32 or float64.
@@ -153,12 +151,12 @@ class Recorder:
     sentences, so that a sentence that entered late has no meaning in the first columns.
 
     Args:
-        heads: of the layer's weights, or ``None`` for all.
+        heads: of the layer's weights.
         sentences: B.
         device: of the weights.
     """
 
-    def __init__(self, heads: Sequence[int] | None, sentences: int, device: torch.device) -> None:
+    def __init__(self, heads: Sequence[int], sentences: int, device: torch.device) -> None:
         self.heads = heads
         self.count = 0  # steps written
         self.steps: Tensor | None = None  # (R, B, W, H, S), the last `count` of which are written
@@ -172,8 +170,7 @@ class Recorder:
             width: W.
             keep: earlier steps that a sentence may still need.
         """
-        new = weights if self.heads is None else weights[:, list(self.heads)]
-        new = new.permute(0, 2, 1, 3)  # (B, W', H, S)
+        new = weights[:, list(self.heads)].permute(0, 2, 1, 3)  # (B, W', H, S)
         self.rows = self.rows[:, :, self.rows.shape[2] - min(keep, self.rows.shape[2]) :]
         steps = self._room(new, width, keep)
         steps[self.count, :, : new.shape[1], :, : new.shape[3]] = new

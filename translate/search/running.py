@@ -205,7 +205,7 @@ class RunningBatch:
             # The begin of sentence stands for the end of sentence in the length.
             normalised = self.config.normalise(score, sentence.length)
             pieces = pieces[len(pieces) - sentence.length + 1 :]
-            sentence.ended.append((number, Hypothesis(pieces, score, normalised, found)))
+            sentence.ended.append((number, Hypothesis(pieces, normalised, found)))
 
     def _leave(self, going: Candidates) -> dict[int, SearchedSentence]:
         """Free the slots of the sentences that are done: W hypotheses have ended, or the limit is reached.

@@ -156,7 +156,7 @@ class CTranslate2Search:
             for pieces, score in zip(hypotheses[:n_best], scores):
                 ids = [self.ids[piece] for piece in pieces]
                 ids.pop()  # the end of sentence
-                found.append(Hypothesis(ids, score * len(pieces) ** config.length_penalty, score))
+                found.append(Hypothesis(ids, score))
             if attention:
                 rows = result.attention[0]
                 if first is not None:
