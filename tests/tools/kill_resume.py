@@ -94,12 +94,11 @@ def run_command(arguments: list[str], log: Path, kill: Kill) -> bool:
 def _command(arguments: list[str], log: Path, kill: Kill) -> int:
     use_files(Path(os.devnull), log, log)
     from translate.cli.main import run
-    from translate.runs import life
-    from translate.runs.checkpoint import Writer, save_checkpoint
+    from translate.runs import checkpoint, life
     from translate.runs.run_scores import Validation
 
     Validation.__call__ = kill.wrap("validation", Validation.__call__)  # type: ignore[method-assign]
-    life.Writer = partial(Writer, write=kill.wrap("saving", save_checkpoint))  # type: ignore[misc, assignment]
+    checkpoint.save_checkpoint = kill.wrap("saving", checkpoint.save_checkpoint)
     life.fit = kill.wrap("training", life.fit)
     life.finish = kill.wrap("scoring", life.finish)
     return int(kill.wrap("start", run)(arguments))

@@ -146,7 +146,7 @@ def load_weights(folder: Path) -> dict[str, Tensor]:
 def map_weight(folder: Path, name: str) -> Tensor:
     """One tensor of the weights that :func:`load_weights` reads, in a mapping of its own.
 
-    What is read of it leaves memory with the tensor.
+    Its pages leave memory with the tensor.
     """
     with _described(folder / WEIGHTS), safe_open(folder / WEIGHTS, "pt") as tensors:
         found: Tensor = tensors.get_tensor(name)
@@ -290,11 +290,9 @@ class Writer:
 
     Attributes:
         directory: ``checkpoints`` of the run.
-        write: writes one; tests replace :func:`save_checkpoint`.
     """
 
     directory: Path
-    write: Callable[..., object] = save_checkpoint
 
     def __post_init__(self) -> None:
         self.pool = ThreadPoolExecutor(1, "checkpoint")
@@ -306,7 +304,7 @@ class Writer:
         """Write a checkpoint of the present tensors; options are those of :func:`save_checkpoint`."""
         self.wait()
         copied = snapshot((dict(weights), dict(state)))
-        self.written = self.pool.submit(self.write, self.directory, step, *copied, **options)
+        self.written = self.pool.submit(save_checkpoint, self.directory, step, *copied, **options)
 
     def check(self) -> None:
         """Raise the error of the last write, if it has failed."""
