@@ -145,7 +145,7 @@ class Translation:
     alignment: Alignment | None = None
     n_best: tuple[ScoredText, ...] = ()
     tokens: tuple[str, ...] = ()  # pieces
-    engine: str = "torch"  # or ctranslate2: what searched for it
+    engine: str = "torch"  # or ctranslate2: the engine that found it
 
 
 @dataclass(frozen=True)
@@ -233,13 +233,20 @@ class TranslationCall:
 
     def groups(self, chosen: Sequence[int]) -> list[list[int]]:
         """Sentences in batches of similar lengths, the longest first: others may wait for the last."""
-        heads = len(self.choice.heads) if self.record else 0
-        hypotheses, cached = self.options.hypotheses(self.config), self.models[0].cached_numbers
         lengths = [len(self.pieces[index].ids) for index in chosen]
-        steps = [self.config.longest(length + 1) * hypotheses for length in lengths]
-        held = [((n + 1) * most * heads, most * cached) for n, most in zip(lengths, steps, strict=True)]
-        batches = length_batches(lengths, self.config.batch_size, held)
+        batches = length_batches(lengths, self.config.batch_size, [self.held(index) for index in chosen])
         return [[chosen[place] for place in batch] for batch in batches][::-1]
+
+    def held(self, index: int) -> tuple[int, int]:
+        """Weights that the search of a sentence may record, and numbers that its decoder may keep."""
+        length = len(self.pieces[index].ids) + 1
+        steps = self.config.longest(length) * self.options.hypotheses(self.config)
+        heads = 0 if self.record is None else len(self.record.heads)
+        return length * steps * heads, steps * self.models[0].cached_numbers
+
+    def pair(self, index: int, ids: Sequence[int]) -> EncodedPair:
+        """A source, as it was read, and a translation in pieces."""
+        return EncodedPair.of(self.pieces[index], self.target.decode_words(ids)[1])
 
     def _search(self, chosen: Sequence[int], workers: int, *, constrained: bool = True) -> Iterator[Finished]:
         """Search sentences by torch; one without a hypothesis has not met its constraints."""
@@ -364,7 +371,7 @@ class TranslationCall:
         found = [self.target.encode_words(text) for text in targets]
         found = found if limit is None else [pieces.cut(limit - 1) for pieces in found]
         pairs = [EncodedPair.of(self.pieces[index], pieces) for pieces in found]
-        return align(self.models[0], pairs, self.choice, device=self.models[0].output_weight.device)
+        return align(self.models[0], pairs, self.choice)
 
 
 def _ended(found: Iterable[Finished], left: list[int]) -> Iterator[Finished]:

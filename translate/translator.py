@@ -45,7 +45,7 @@ class Translator:
         warnings: counts of sentences that were blank, cut or unknown, by kind of warning.
         unknown: the first characters that the source vocabulary did not have.
         partners: further members of an ensemble; see :meth:`join`.
-        engine: what searches for translations; alignments of given pairs are torch's.
+        engine: of the search; alignments of given pairs are torch's.
         context: how much of the previous sentences of a document the model reads.
         workers: threads that search side by side on a CPU; each has torch's own threads beside it, so more
             than one are for a program that has set torch's threads to a share of the processor.
@@ -191,7 +191,7 @@ class Translator:
         if len(sources) != len(targets):
             raise UserError(f"align: {len(sources)} sources but {len(targets)} targets")
         pairs = self.encode_pairs(sources, targets, whitespace=whitespace, context=context)
-        return align(self.model, pairs, self.choice, method=method, batch_size=batch_size, device=self.device)
+        return align(self.model, pairs, self.choice, method=method, batch_size=batch_size)
 
     def align_document(
         self,
@@ -213,7 +213,7 @@ class Translator:
         parts = [tokenizer.encode_words(text, whitespace=whitespace) for text in texts]
         words = self.tokenizers.target.encode_words(target, whitespace=whitespace)
         pair = EncodedPair.of(as_one(parts), words)
-        (found,) = align(self.model, [pair], self.choice, method=method, device=self.device)
+        (found,) = align(self.model, [pair], self.choice, method=method)
         starts = [0, *accumulate(len(part.words) for part in parts[:-1])]
         # Offsets are into several texts.
         return DocumentAlignment(replace(found, source_offsets=()), starts)

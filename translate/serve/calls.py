@@ -93,10 +93,3 @@ class QueuedSentence:
         """The sentence as each model of the ensemble reads it."""
         call = self.call.translation
         return [call.pieces[self.index].ids, *(other[self.index] for other in call.others)]
-
-    def held(self, record: Record | None) -> tuple[int, int]:
-        """Weights that it may record, and numbers that its decoder may keep."""
-        call = self.call.translation
-        steps = call.config.longest(self.cost) * call.config.beam_size
-        heads = 0 if record is None or record.heads is None else len(record.heads)
-        return self.cost * steps * heads, steps * call.models[0].cached_numbers

@@ -126,7 +126,7 @@ class Lane(Party):
             job = jobs[0]
             if job.failures and (found or not alone):
                 break
-            weights, numbers = job.held(self.key.record)
+            weights, numbers = job.call.translation.held(job.index)
             longest, recorded, cached = max(longest, job.cost), max(recorded, weights), max(cached, numbers)
             if found and most_sentences(most, longest, recorded, cached) <= len(found):
                 break

@@ -114,13 +114,10 @@ def count(
     """
     words, right = [0] * (len(EDGES) - 1), [0] * (len(EDGES) - 1)
     results, target = translator.translate(sources), translator.tokenizers.target
-    pieces = translator.begin(sources, alignments=True).pieces
-    pairs = [
-        EncodedPair.of(source, target.decode_words(target.ids(result.tokens))[1])
-        for source, result in zip(pieces, results, strict=True)
-    ]
+    call = translator.begin(sources, alignments=True)
+    pairs = [call.pair(index, target.ids(result.tokens)) for index, result in enumerate(results)]
     with torch.no_grad():
-        shares = word_probabilities([translator.model], [[source.ids for source in pieces]], pairs)
+        shares = word_probabilities([translator.model], [[source.ids for source in call.pieces]], pairs)
     for pair, probabilities, reference in zip(pairs, shares, references, strict=True):
         left = Counter(word.text for word in target.encode_words(reference).words)
         for word, probability in zip(pair.target_words, probabilities, strict=True):

@@ -8,7 +8,6 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 from starlette.responses import Response
 
 from translate.alignment.alignment import Alignment
-from translate.alignment.pairs import EncodedPair
 from translate.serve.apis.word_links import DIGITS, aligned, alternatives, confidences, weigh, weights
 from translate.serve.catalogue import Code, Served
 from translate.serve.service import Service, context_of
@@ -150,10 +149,7 @@ async def _link(
     """The alignment of each translation, with the probability of each of its words."""
     if not body.alignments or not results:
         return [None] * len(results)
-    pairs = [
-        EncodedPair.of(source, call.target.decode_words(call.target.ids(result.tokens))[1])
-        for source, result in zip(call.pieces, results, strict=True)
-    ]
+    pairs = [call.pair(index, call.target.ids(result.tokens)) for index, result in enumerate(results)]
     alignments = [result.alignment for result in results]
     if not (body.method == "attention" and body.layer is None and body.heads is None):
         alignments = [*await weigh(service, served, pairs, body.method, body.layer, body.heads)]

@@ -99,8 +99,7 @@ async def weigh(
             f"method {method} would read {cost:,} pieces; expected at most {service.limits.queue:,}, the "
             "limit of the queue: use method attention, or a shorter text",
         )
-    device = served.translator.device
-    return await service.calculate(cost, lambda: align(model, pairs, choice, method=method, device=device))
+    return await service.calculate(cost, lambda: align(model, pairs, choice, method=method))
 
 
 async def confidences(
@@ -140,7 +139,7 @@ async def alternatives(
     # With a prefix, torch searches.
     continued = await service.search(served, replace(tried, requests=requests, engine=None))
     found = [target.ids(result.tokens) for result in continued] + [ids]
-    pairs = [EncodedPair.of(call.pieces[0], target.decode_words(own)[1]) for own in found]
+    pairs = [call.pair(0, own) for own in found]
     shares = await confidences(service, served, pairs, [[side] * len(found) for side in read])
     best: dict[str, float] = {}
     for pair, probabilities in zip(pairs, shares, strict=True):
