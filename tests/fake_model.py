@@ -19,6 +19,7 @@ class FakeModel(nn.Module):
         self.num_attention_heads = num_heads
         self.max_target_length: int | None = None
         self.frozen = nn.Dropout()
+        self.output_weight = torch.zeros(0)  # tells the device
         self.batch_sizes: list[int] = []
 
     def forced_weights(

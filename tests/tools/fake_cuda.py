@@ -335,7 +335,7 @@ def translated(model: Seq2Seq, device: torch.device, config: SearchConfig) -> li
     return [finished.hypotheses[0].ids for finished in sorted(found, key=lambda finished: finished.key)]
 
 
-def aligned(model: Seq2Seq, device: torch.device, method: str) -> list[Any]:
+def aligned(model: Seq2Seq, method: str) -> list[Any]:
     """The weights of a few pairs, each piece of which is a word."""
     sides = [[side.row(row).tolist() for row in range(5)] for side in (corpus().source, corpus().target)]
     pairs = [
@@ -344,7 +344,7 @@ def aligned(model: Seq2Seq, device: torch.device, method: str) -> list[Any]:
         if (words := (["a"] * len(source), ["b"] * len(target)))
     ]
     choice = AlignmentChoice(0, (0,), 0)
-    return [alignment.weights for alignment in align(model, pairs, choice, method=method, device=device)]
+    return [alignment.weights for alignment in align(model, pairs, choice, method=method)]
 
 
 def phases(backend: str, precision: torch.dtype) -> Iterator[tuple[str, Counter[Finding]]]:
@@ -356,7 +356,7 @@ def phases(backend: str, precision: torch.dtype) -> Iterator[tuple[str, Counter[
         "2 steps, R-Drop": lambda model: take_steps(model, batches, precision, LossTerms(r_drop=1.0)),
         "search": lambda model: translated(model.eval(), CUDA, config),
         **{
-            f"align by {method}": lambda model, method=method: aligned(model.eval(), CUDA, method)  # type: ignore[misc]
+            f"align by {method}": lambda model, method=method: aligned(model.eval(), method)  # type: ignore[misc]
             for method in METHODS
         },
     }

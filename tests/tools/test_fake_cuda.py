@@ -78,14 +78,14 @@ def test_what_is_computed_is_what_a_cpu_computes(backend: str) -> None:
             setattr(module, "p", 0.0)  # noqa: B010 (mypy knows no attribute of that name)
     state = {name: tensor.clone() for name, tensor in model.state_dict().items()}
     loss = take_steps(model, [batch, batch], torch.float32, LossTerms())
-    texts, weights = translated(model.eval(), CPU, config), aligned(model, CPU, "attention")
+    texts, weights = translated(model.eval(), CPU, config), aligned(model, "attention")
     model.load_state_dict(state)
     with pretended() as found:
         there = to_gpu(model)
         other_loss = take_steps(there, [batch, batch], torch.float32, LossTerms())
         assert other_loss.device == CUDA
         assert other_loss.item() == pytest.approx(loss.item(), rel=1e-5)
-        other_texts, other_weights = translated(there.eval(), CUDA, config), aligned(there, CUDA, "attention")
+        other_texts, other_weights = translated(there.eval(), CUDA, config), aligned(there, "attention")
     assert other_texts == texts
     for mine, other in zip(weights, other_weights, strict=True):
         assert mine == pytest.approx(other, abs=1e-4)

@@ -92,7 +92,6 @@ def calibrate(
     shift: int | None = None,
     threshold: float | None = None,
     batch_size: int | None = None,
-    device: torch.device | str = "cpu",
 ) -> Calibration:
     """Try every layer, each head and the mean of all heads, with both shifts; then `THRESHOLDS`.
 
@@ -123,12 +122,12 @@ def calibrate(
         return Trial(choice, found) if known else Trial(choice, agreement=found.f1)
 
     words = PairWords.of(pairs)
-    links = hard_links(model, pairs, words, space, batch_size=batch_size, device=device)
+    links = hard_links(model, pairs, words, space, batch_size=batch_size)
     scores = alignment_scores(links, words, golds)
     table = tuple(trial(*row) for row in zip(space.choices(), scores, strict=True))
     # Among equals: no shift, then more heads, then lower layers.
     best = min(table, key=lambda row: (row.error, row.choice.shift, -len(row.choice.heads), row.choice.layer))
-    aligned = align(model, pairs, best.choice, batch_size=batch_size, device=device)
+    aligned = align(model, pairs, best.choice, batch_size=batch_size)
     tried = tuple(trial(*row) for row in _thresholds(best.choice, aligned, golds, threshold))
     # min takes the first of equals, which is the largest weight unless a threshold is given.
     best = min(tried if threshold else (best, *tried), key=lambda row: row.error)
@@ -182,7 +181,6 @@ def hard_links(
     space: SearchSpace,
     *,
     batch_size: int | None = None,
-    device: torch.device | str = "cpu",
 ) -> np.ndarray:
     """Index of each target word's linked source word, -1 for none: (choices, all target words).
 
@@ -194,6 +192,7 @@ def hard_links(
     check_lengths(model, pairs)
     layers, shifts, groups = space
     links = np.full((len(space.choices()), words.offsets[-1]), -1, dtype=np.int64)
+    device = model.output_weight.device
     mean = torch.zeros(len(groups), model.num_attention_heads, device=device)  # (groups, H)
     for number, group in enumerate(groups):
         mean[number, list(group)] = 1 / len(group)
@@ -232,7 +231,6 @@ def calibrate_directions(
     backward: Direction,
     *,
     batch_size: int | None = None,
-    device: torch.device | str = "cpu",
 ) -> tuple[Calibration, Calibration]:
     """Choose one attention of each model, so that the links of the two agree best (F1).
 
@@ -245,7 +243,6 @@ def calibrate_directions(
         forward: the model of this direction.
         backward: the model of the other direction; its pairs are those of `forward` with their sides swapped.
         batch_size: pairs in a batch; by default as many as a budget of tokens holds.
-        device: of both models.
     Raises:
         UserError: if there are no pairs, or if the pairs of the two directions differ.
     """
@@ -255,15 +252,14 @@ def calibrate_directions(
     sides = (forward, backward)
     golds = estimated_golds(forward.pairs)
     turned = [Gold(swapped(gold.sure), swapped(gold.possible)) for gold in golds]
-    candidates = (_candidates(*side, batch_size, device) for side in zip(sides, (golds, turned)))
+    candidates = (_candidates(*side, batch_size) for side in zip(sides, (golds, turned)))
     links, words, choices, kept = zip(*candidates)
     agreements = cross_agreement(*links, *words)  # (forward candidates, backward candidates)
     narrowed = np.where(np.outer(kept[0], kept[1]), agreements, -1.0)
     best = np.unravel_index(narrowed.argmax(), narrowed.shape)
     chosen = [choices[side][best[side]] for side in (0, 1)]
     aligned = [
-        align(side.model, side.pairs, choice, batch_size=batch_size, device=device)
-        for side, choice in zip(sides, chosen)
+        align(side.model, side.pairs, choice, batch_size=batch_size) for side, choice in zip(sides, chosen)
     ]
     calibrations = []
     for side in (0, 1):
@@ -303,12 +299,12 @@ def symmetrised(
 
 
 def _candidates(
-    direction: Direction, golds: Sequence[Gold], batch_size: int | None, device: torch.device | str
+    direction: Direction, golds: Sequence[Gold], batch_size: int | None
 ) -> tuple[np.ndarray, PairWords, list, np.ndarray]:
     """Links, words and choices of all candidates, and True for candidates that follow words."""
     space = SearchSpace.of(direction.model, direction.layer, direction.heads, direction.shift)
     words = PairWords.of(direction.pairs)
-    links = hard_links(direction.model, direction.pairs, words, space, batch_size=batch_size, device=device)
+    links = hard_links(direction.model, direction.pairs, words, space, batch_size=batch_size)
     kept = np.ones(len(links), dtype=bool)
     if _num_links(golds) >= MIN_LINKS:
         values = np.array([found.f1 for found in alignment_scores(links, words, golds)])

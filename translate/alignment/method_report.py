@@ -7,7 +7,6 @@ from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
-import torch
 
 from translate.alignment.alignment import Alignment, AlignmentChoice
 from translate.alignment.methods import METHODS, align
@@ -109,7 +108,6 @@ def compare_methods(
     golds: Sequence[Gold] | None = None,
     *,
     batch_size: int | None = None,
-    device: torch.device | str = "cpu",
     progress: Callable[[str, int], None] | None = None,
 ) -> MethodReport:
     """Align pairs by each method, and compare the results.
@@ -122,9 +120,7 @@ def compare_methods(
     found = {}
     for method in METHODS:
         advance = None if progress is None else partial(progress, method)
-        found[method] = align(
-            model, pairs, choice, method=method, batch_size=batch_size, device=device, progress=advance
-        )
+        found[method] = align(model, pairs, choice, method=method, batch_size=batch_size, progress=advance)
     scores = {}
     if golds is not None:
         scores = {method: score([a.links() for a in aligned], golds) for method, aligned in found.items()}

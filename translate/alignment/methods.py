@@ -176,7 +176,6 @@ def align(
     *,
     method: str = "attention",
     batch_size: int | None = None,
-    device: torch.device | str = "cpu",
     progress: Callable[[int], None] | None = None,
 ) -> list[Alignment]:
     """Align pairs by teacher forcing, with one of the methods.
@@ -199,7 +198,7 @@ def align(
     check_lengths(model, pairs)
     named = f"{method}, {choice.layer_and_heads}" if method in READ_ATTENTION else method
     with evaluation_mode(model):
-        batches = pair_batches(pairs, batch_size, device)
+        batches = pair_batches(pairs, batch_size, model.output_weight.device)
         found = ((batch, METHODS[method](model, batch, choice)) for batch in batches)
         # The threshold was chosen for what the attention is, not for the other methods.
         return _in_order(pairs, found, named, choice.threshold if method == "attention" else 0.0, progress)
@@ -266,9 +265,7 @@ def shift_rows(rows: Tensor, shift: int) -> Tensor:
     return rows[..., 1:, :] if shift else rows[..., :-1, :]
 
 
-def attention_heads(
-    model: Seq2Seq, pair: EncodedPair, shift: int, *, device: torch.device | str = "cpu"
-) -> np.ndarray:
+def attention_heads(model: Seq2Seq, pair: EncodedPair, shift: int) -> np.ndarray:
     """Attention between words of each layer and head, by teacher forcing.
 
     Args:
@@ -277,7 +274,7 @@ def attention_heads(
         (layers, heads, T words, S words) float32; a row sums to 1, or is zero.
     """
     with evaluation_mode(model):
-        (batch,) = pair_batches([pair], 1, device)
+        (batch,) = pair_batches([pair], 1, model.output_weight.device)
         layers = model.forced_weights(
             batch.source, batch.source_mask, batch.target_in, range(model.num_attention_layers)
         )

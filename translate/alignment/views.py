@@ -46,13 +46,12 @@ def page_of(
         UserError: for a side without words.
         ValueError: for a gold link outside its sentences.
     """
-    device = model.output_weight.device
-    found = {"attention": align(model, pairs, choice, device=device)}
+    found = {"attention": align(model, pairs, choice)}
     for method in METHODS:
         if method not in found:
             # Attention has accepted the same sentences, so an error means a missing method.
             with suppress(UserError):
-                found[method] = align(model, pairs, choice, method=method, device=device)
+                found[method] = align(model, pairs, choice, method=method)
     alternatives = []
     for index, pair in enumerate(pairs):
         alignments = {method: of_method[index] for method, of_method in found.items()}
@@ -98,7 +97,7 @@ def _heads(problem: str, model: Seq2Seq, pair: EncodedPair, choice: AlignmentCho
         raise UserError(
             f"{problem}: {len(pair.source_words)} source and {len(pair.target_words)} target words"
         )
-    return attention_heads(model, pair, choice.shift, device=model.output_weight.device)
+    return attention_heads(model, pair, choice.shift)
 
 
 def _views(alignments: Mapping[str, Alignment], heads: np.ndarray, first: str) -> dict[str, np.ndarray]:

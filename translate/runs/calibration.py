@@ -145,7 +145,7 @@ def choose_alignment(
             translator.model, encoded, wanted.layer, wanted.heads, wanted.shift, wanted.threshold
         )
         backward = Direction(reverse.model, swapped)
-        found, _ = calibrate_directions(forward, backward, batch_size=batch_size, device=translator.device)
+        found, _ = calibrate_directions(forward, backward, batch_size=batch_size)
     else:
         found = calibrate(
             translator.model,
@@ -156,7 +156,6 @@ def choose_alignment(
             shift=wanted.shift,
             threshold=wanted.threshold,
             batch_size=batch_size,
-            device=translator.device,
         )
     return found.to_dict() | {"split": pairs.name}
 

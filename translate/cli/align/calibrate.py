@@ -136,7 +136,6 @@ def report(run: Run, *, pairs: JudgedPairs, as_json: AsJson = False, machine: Ba
         translator.choice,
         development.golds,
         batch_size=machine.batch_size,
-        device=translator.device,
         progress=lambda _, count: bar.update(count),
     )
     bar.close()
