@@ -40,13 +40,11 @@ class Constraints:
             pieces.append([piece for piece, _ in flat])
             phrases.append([n for _, n in flat])
         self.pieces = torch.tensor(pieces, dtype=torch.int64, device=device)  # (B, P)
-        self.phrases = torch.tensor(
-            phrases, dtype=torch.int64, device=device
-        )  # (B, P) which phrase each piece belongs to
+        # (B, P) which phrase each piece belongs to
+        self.phrases = torch.tensor(phrases, dtype=torch.int64, device=device)
         self.met = (self.pieces == NONE).unsqueeze(1)  # (B, W, P)
-        self.last = torch.full(
-            (len(requests), 1), NONE, device=device
-        )  # (B, W) piece met last, inside a phrase
+        # (B, W) piece met last, inside a phrase
+        self.last = torch.full((len(requests), 1), NONE, device=device)
         self._firsts()
 
     def _firsts(self) -> None:

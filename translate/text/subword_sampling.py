@@ -63,9 +63,8 @@ def _bpe(
     processor: sentencepiece.SentencePieceProcessor, dropout: float, generator: random.Random
 ) -> Callable[[str], list[int]]:
     ids = {processor.id_to_piece(i): i for i in range(processor.get_piece_size())}
-    scores = {
-        piece: float(processor.get_score(i)) for piece, i in ids.items()
-    }  # earlier merges have higher scores
+    # Earlier merges have higher scores.
+    scores = {piece: float(processor.get_score(i)) for piece, i in ids.items()}
 
     def cut(word: str) -> list[str]:
         pieces = list(word)

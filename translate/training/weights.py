@@ -18,7 +18,7 @@ def model_tensors(model: nn.Module) -> dict[str, Tensor]:
 
 
 def differing_shapes(own: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
-    """One phrase for every tensor, or what has a shape, that is new, gone, or other than in ``other``."""
+    """One phrase for each tensor, or another value with a shape, that is new, gone or not as in ``other``."""
     found = []
     for name in {**other, **own}:
         then, now = other.get(name), own.get(name)

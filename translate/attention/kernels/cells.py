@@ -1,4 +1,4 @@
-"""The cell of a decoder's loop, one step forward and one back at a time, into memory that is given.
+"""One step of a decoder's cell, forward and backward, written into preallocated memory.
 
 Each keeps what its gradient needs. The order of gates is torch's. Shapes: B sentences, T positions, E width
 of the embeddings, F of what is fed to the cell beside them, D and H of the state, G of the gates (4D for an
@@ -29,11 +29,8 @@ class Steps:
         batch, length, width = embedded.shape
         self.weight, self.own, self.bias, self.own_bias = weights
         self.of_embedded, self.of_fed = self.weight[:, :width], self.weight[:, width:]
-        self.inputs, self.fed_size, self.size = (
-            embedded.transpose(0, 1).contiguous(),
-            fed_size,
-            hidden.shape[1],
-        )
+        self.inputs = embedded.transpose(0, 1).contiguous()
+        self.fed_size, self.size = fed_size, hidden.shape[1]
         self.states = hidden.new_empty(length + 1, batch, fed_size + self.size)
         self.states[0, :, fed_size:] = hidden
         self.begin(cell)
@@ -139,7 +136,7 @@ def lstm_forward(gates: Tensor, before: Tensor, cell: Tensor, tanh_cell: Tensor,
     """c' = f c + i g and h = o tanh(c').
 
     Args:
-        gates: what i, f, g and o are functions of, (B, 4H); becomes i, f, g and o.
+        gates: the pre-activations of i, f, g and o, (B, 4H); becomes i, f, g and o.
         before: c, (B, H).
         cell: receives c'; may be ``before``.
         tanh_cell: receives tanh(c').
@@ -167,7 +164,7 @@ def lstm_backward(
         tanh_cell: tanh(c'), (B, H).
         of_hidden: the gradient of h, (B, H).
         of_cell: the gradient of c' by later steps, (B, H); becomes that of c.
-        slopes: receives the gradient of what the gates are functions of, (B, 4H).
+        slopes: receives the gradient of the gates' pre-activations, (B, 4H).
     """
     size = before.shape[1]
     enter, forget, candidate, leave = gates.split(size, 1)
@@ -189,7 +186,7 @@ def gru_forward(gates: Tensor, from_state: Tensor, before: Tensor, fresh: Tensor
     """h' = (1 - z) n + z h, n = tanh(x + r u), where x and u are the input's and the state's part of n.
 
     Args:
-        gates: the input's part of what r, z and n are functions of, (B, 3H); becomes r, z and n.
+        gates: the input's part of the pre-activations of r, z and n, (B, 3H); becomes r, z and n.
         from_state: the state's part of it, (B, 3H).
         before: h, (B, H).
         fresh: receives u, (B, H).
@@ -211,7 +208,7 @@ def gru_backward(gates: Tensor, before: Tensor, fresh: Tensor, of_hidden: Tensor
         before: h, (B, H).
         fresh: u, (B, H).
         of_hidden: the gradient of h', (B, H); becomes that of h, but for what passes through the gates.
-        slopes: receives the gradients of x, of what r and z are functions of, and of u, (B, 4H).
+        slopes: receives the gradients of x, of the pre-activations of r and z, and of u, (B, 4H).
     """
     size = before.shape[1]
     reset, update, new = gates.split(size, 1)

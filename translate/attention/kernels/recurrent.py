@@ -115,10 +115,8 @@ def run_layers(rnn: nn.RNNBase, states: Tensor, mask: Tensor | None) -> tuple[Te
     if mask is not None:
         last = (mask.sum(1) - 1).clamp_min(0)
     sentences = torch.arange(batch).unsqueeze(1)
-    backward = (
-        sentences,
-        (last.unsqueeze(1) - torch.arange(length)).remainder(length),
-    )  # from the last word on
+    # From the last word on.
+    backward = (sentences, (last.unsqueeze(1) - torch.arange(length)).remainder(length))
     states, finals = states.to(precision), []
     for layer in range(rnn.num_layers):
         if layer > 0:
@@ -242,7 +240,7 @@ class _StepThenAttend(torch.autograd.Function):
     def backward(ctx: Any, of_reads: Tensor, of_weights: Tensor) -> tuple[Tensor | None, ...]:
         keys, values, read_weight, weights = ctx.saved_tensors
         steps = ctx.steps
-        of_outputs = torch.empty_like(of_reads)  # of what r is the tanh of
+        of_outputs = torch.empty_like(of_reads)  # of the pre-activations of r
         of_scores = torch.empty_like(weights)
         of_state = torch.zeros_like(steps.states[0])  # of [r; h] by the step after
         for t in reversed(range(len(weights))):
