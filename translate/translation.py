@@ -12,7 +12,7 @@ import numpy as np
 from translate.alignment.alignment import Alignment, AlignmentChoice
 from translate.alignment.methods import align, align_recorded, coverage
 from translate.alignment.pairs import EncodedPair
-from translate.alignment.transfer import place_markup, replace_unknown
+from translate.alignment.transfer import marked_spans, place_markup, replace_unknown
 from translate.config.names import shorten
 from translate.config.search import SearchConfig
 from translate.errors import UserError
@@ -160,6 +160,7 @@ class TranslationCall:
         choice: the attention of the first model that is shown.
         options: of the call.
         config: the settings of the search, from the options and the run.
+        sentences: as they were given, within the limit of a line.
         marked: the sentences without their markup, and the markup.
         pieces: the sentences as the first model reads them; without pieces if they are blank.
         others: for every further model, ids of each sentence.
@@ -173,6 +174,7 @@ class TranslationCall:
     choice: AlignmentChoice
     options: TranslateOptions
     config: SearchConfig
+    sentences: Sequence[str]
     marked: Sequence[Marked]
     pieces: Sequence[Pieces]
     others: Sequence[Sequence[Sequence[int]]]
@@ -363,7 +365,16 @@ class TranslationCall:
         if clean.items:  # made up by the model: only the source's own may stand in the translation
             text = clean.text
             (alignment,) = self.align(index, [text])
-        return one_line(place_markup(source, text, alignment)), alignment
+        text = one_line(place_markup(source, text, alignment))
+        return text, self.located(index, text, alignment)
+
+    def located(self, index: int, text: str, alignment: Alignment) -> Alignment:
+        """The alignment with offsets into a source and its translation ``text``, both with their markup."""
+        if not self.marked[index].items:
+            return alignment
+        source, target = alignment.source_words, alignment.target_words
+        offsets = marked_spans(self.sentences[index], source), marked_spans(text, target)
+        return replace(alignment, source_offsets=offsets[0], target_offsets=offsets[1])
 
     def align(self, index: int, targets: Sequence[str]) -> list[Alignment]:
         """The alignments of a source, as it was read, with targets that are as long as the model allows."""

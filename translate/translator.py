@@ -145,6 +145,7 @@ class Translator:
             choice=self.choice,
             options=options,
             config=config,
+            sentences=[sentence[:MAX_CHARACTERS] for sentence in sentences],
             marked=marked,
             pieces=pieces,
             others=[[p.ids for p in sentences] for sentences in read],

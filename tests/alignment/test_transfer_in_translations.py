@@ -45,6 +45,23 @@ def test_the_text_is_the_translation_of_the_text_without_markup(
         assert result.alignment is None
 
 
+@pytest.mark.parametrize(
+    "line", ["I <b>love</b> you .", "<b>I</b> {0} b <i>love <b>b</b></i>you<br/> b .", "b"]
+)
+def test_offsets_are_into_the_marked_texts(translator: Translator, line: str) -> None:
+    (found,) = translator.translate([line], markup=True, alignments=True)
+    aligned = found.alignment
+    assert aligned is not None
+    for text, words, offsets in (
+        (line, aligned.source_words, aligned.source_offsets),
+        (found.text, aligned.target_words, aligned.target_offsets),
+    ):
+        assert words
+        assert [MARKUP.sub("", text[begin:end]) for begin, end in offsets] == words
+        within = {place for match in MARKUP.finditer(text) for place in range(*match.span())}
+        assert within.isdisjoint(place for begin, end in offsets for place in (begin, end - 1))
+
+
 def test_unbalanced_tags_are_counted_and_kept(translator: Translator) -> None:
     translator.warnings.clear()
     found = translator.translate(["I <b>love you .", "I love you .", "</i> you"], markup=True)

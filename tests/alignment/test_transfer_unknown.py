@@ -1,3 +1,5 @@
+import re
+
 import numpy as np
 import pytest
 
@@ -11,7 +13,8 @@ def alignment(source: str, target: list[str], looks_at: list[int | None]) -> Ali
     for row, column in enumerate(looks_at):
         if column is not None:
             weights[row, column] = 1.0
-    return Alignment(source.split(), target, weights)
+    places = [match.span() for match in re.finditer(r"\S+", source)]
+    return Alignment(source.split(), target, weights, places)
 
 
 @pytest.mark.parametrize(
@@ -31,6 +34,9 @@ def test_unknown_words_become_those_they_look_at(
     found, changed = replace_unknown(text, alignment("I see Łukasz .", words, looks_at))
     assert (found, changed.target_words) == (wanted, left)
     assert changed.weights.shape == (len(left), 4)
+    assert changed.source_offsets == [(0, 1), (2, 5), (6, 12), (13, 14)]
+    if UNKNOWN in text:
+        assert [found[begin:end] for begin, end in changed.target_offsets] == left
 
 
 def test_a_very_long_word_is_not_copied() -> None:

@@ -12,12 +12,12 @@ import re
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from translate.alignment.alignment import Alignment
-from translate.text.markup import CLOSING, Item, Marked
+from translate.text.markup import CLOSING, Item, Marked, find_markup
 from translate.text.tokenizer import UNKNOWN
 
 OPENING = frozenset("([{«“‘¿¡$")  # no space goes after them
@@ -82,6 +82,19 @@ def word_spans(text: str, words: Sequence[str]) -> list[tuple[int, int]]:
         end = begin + len(word)
         spans.append((begin, end))
     return spans
+
+
+def marked_spans(text: str, words: Sequence[str]) -> list[tuple[int, int]]:
+    """:func:`word_spans` in a text with markup, which may interrupt a word; tags among the words are none."""
+    known, kept, end = {*words}, list[int](), 0
+    for match in find_markup(text):
+        if match[0] not in known:
+            kept += range(end, match.start())
+            end = match.end()
+    kept += range(end, len(text))
+    spans = word_spans("".join([text[place] for place in kept]), words)
+    kept.append(len(text))
+    return [(kept[start], kept[stop - 1] + 1 if start < stop else kept[start]) for start, stop in spans]
 
 
 def _undivided(
@@ -330,7 +343,7 @@ def replace_unknown(text: str, alignment: Alignment) -> tuple[str, Alignment]:
     if UNKNOWN not in text:
         return text, alignment
     spans = word_spans(text, alignment.target_words)
-    written, words, rows, end = "", [], [], 0
+    written, words, rows, offsets, end = "", [], [], [], 0
     for group in _groups(text, spans):
         begin, last = spans[group[0]][0], spans[group[-1]][1]
         row = alignment.weights[group].mean(0)
@@ -339,15 +352,17 @@ def replace_unknown(text: str, alignment: Alignment) -> tuple[str, Alignment]:
             written += text[end:begin] + word
             words.append(word)
             rows.append(row)
+            offsets.append((len(written) - len(word), len(written)))
         else:
+            moved = len(written) - end
             written += text[end:last]
             words += [alignment.target_words[index] for index in group]
             rows += list(alignment.weights[group])
+            offsets += [(spans[index][0] + moved, spans[index][1] + moved) for index in group]
         end = last
     weights = np.array(rows, dtype=np.float32).reshape(len(rows), len(alignment.source_words))
-    return written + text[end:], Alignment(
-        alignment.source_words, words, weights, method=alignment.method, threshold=alignment.threshold
-    )
+    changed = replace(alignment, target_words=words, weights=weights, target_offsets=offsets)
+    return written + text[end:], changed
 
 
 def _groups(text: str, spans: Sequence[tuple[int, int]]) -> list[list[int]]:

@@ -104,8 +104,8 @@ async def _align(asked: Asked) -> Response:
     if body.confidence:
         scores = await confidences(service, served, pairs, [[pair.source_ids[:-1] for pair in pairs]])
     rows = [
-        {"text": target, **aligned(source, target, [(alignment, 0, 0, score)])}
-        for source, target, alignment, score in zip(sources, targets, alignments, scores, strict=True)
+        {"text": target, **aligned([(alignment, 0, 0, score)])}
+        for target, alignment, score in zip(targets, alignments, scores, strict=True)
     ]
     return json_response({"translations": rows, "model": served.name})
 
@@ -152,7 +152,8 @@ async def _link(
     pairs = [call.pair(index, call.target.ids(result.tokens)) for index, result in enumerate(results)]
     alignments = [result.alignment for result in results]
     if not (body.method == "attention" and body.layer is None and body.heads is None):
-        alignments = [*await weigh(service, served, pairs, body.method, body.layer, body.heads)]
+        found = await weigh(service, served, pairs, body.method, body.layer, body.heads)
+        alignments = [call.located(i, result.text, found[i]) for i, result in enumerate(results)]
     scores: Sequence[list[float] | None] = [None] * len(results)
     if body.confidence:
         scores = await confidences(service, served, pairs, [[own.ids for own in call.pieces], *call.others])
@@ -182,7 +183,7 @@ def _row(
         ]
     if body.alignments:
         parts = [(link[0], span[0], start, link[1]) for span, start, _, link in places if link is not None]
-        row |= aligned(segmented.text, text, parts)
+        row |= aligned(parts)
     if body.n_best > 1 and results:
         row["n_best"] = [{"text": best.text, "score": _score([best.score])} for best in results[0].n_best]
     if results:

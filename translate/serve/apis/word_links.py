@@ -7,14 +7,12 @@ from typing import Any
 from translate.alignment.alignment import Alignment, AlignmentChoice
 from translate.alignment.methods import align
 from translate.alignment.pairs import EncodedPair, check_lengths
-from translate.alignment.transfer import word_spans
 from translate.search import Request
 from translate.serve.catalogue import Served
 from translate.serve.limits import needed_bytes
 from translate.serve.service import Service, refusing
 from translate.serve.web.requests import RefusalError
 from translate.serve.word_confidence import next_pieces, word_probabilities
-from translate.text.markup import MARKUP
 from translate.translation import TranslateOptions, Translation, TranslationCall
 
 DIGITS = 4  # of weights and probabilities
@@ -29,11 +27,10 @@ def weights(alignment: Alignment) -> list[list[float]]:
     return [[round(weight, DIGITS) for weight in row] for row in alignment.weights.tolist()]
 
 
-def aligned(source: str, target: str, parts: Sequence[Part]) -> dict[str, Any]:
+def aligned(parts: Sequence[Part]) -> dict[str, Any]:
     """The fields of an alignment, put together from those of sentences.
 
     Args:
-        source, target: the whole texts.
         parts: for every sentence its alignment, where it begins in source and target, and the probability of
             its target words.
     """
@@ -44,8 +41,8 @@ def aligned(source: str, target: str, parts: Sequence[Part]) -> dict[str, Any]:
             weight = round(float(alignment.weights[link[1], link[0]]), DIGITS)
             places = {"source": link[0] + first_source, "target": link[1] + first_target}
             found["links"].append({**places, "weight": weight})
-        found["source_words"] += _words(alignment, "source", source, source_start)
-        words = _words(alignment, "target", target, target_start)
+        found["source_words"] += _words(alignment.source_words, alignment.source_offsets, source_start)
+        words = _words(alignment.target_words, alignment.target_offsets, target_start)
         if scores is not None and len(scores) == len(words):
             for word, score in zip(words, scores, strict=True):
                 word["confidence"] = round(score, DIGITS)
@@ -56,15 +53,8 @@ def aligned(source: str, target: str, parts: Sequence[Part]) -> dict[str, Any]:
     return found
 
 
-def _words(alignment: Alignment, side: str, whole: str, begin: int) -> list[dict[str, Any]]:
-    """The words of one side with their places in ``whole``, also where markup has moved them."""
-    offsets: Sequence[tuple[int, int]] = getattr(alignment, f"{side}_offsets")
-    words: list[str] = getattr(alignment, f"{side}_words")
-    text = whole[begin:]
-    if len(offsets) != len(words) or any(
-        text[start:end] != word for word, (start, end) in zip(words, offsets, strict=True)
-    ):
-        offsets = word_spans(MARKUP.sub(lambda match: "\0" * len(match[0]), text), words)
+def _words(words: Sequence[str], offsets: Sequence[tuple[int, int]], begin: int) -> list[dict[str, Any]]:
+    """Words with their places in the whole text, in which their own begins at ``begin``."""
     return [
         {"text": word, "start": start + begin, "end": end + begin}
         for word, (start, end) in zip(words, offsets, strict=True)
