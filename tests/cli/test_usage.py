@@ -43,6 +43,11 @@ def test_a_usage_error_is_one_line(line: str, message: str, translate_command: C
         ("text --num_beams 3 runs/mine", "translate text", "did you mean --beam-size?"),
         ("text runs/mine --input a.en", "translate text", "it reads standard input: < FILE"),
         ("prepare --engine spark", "translate prepare", "did you mean --spark?"),
+        (
+            "prepare --source a.en --target a.fr --out b",
+            "translate prepare",
+            "SOURCE stands without a name: translate prepare NAME=SOURCE,TARGET",
+        ),
         ("align runs/mine a --treshold=1", "translate align pair", "did you mean --threshold?"),
         (
             "align corpus runs/mine --gold g",
@@ -53,7 +58,7 @@ def test_a_usage_error_is_one_line(line: str, message: str, translate_command: C
     ],
 )
 def test_an_unknown_option(line: str, command: str, hint: str, translate_command: Command) -> None:
-    (option,) = re.findall("--[a-z_-]+", line)
+    option = re.findall("--[a-z_-]+", line)[0]
     says = f"error: no such option {option} of {command}; {hint} (see {command} --help)\n"
     assert translate_command(*line.split()) == (2, "", says)
 

@@ -51,6 +51,7 @@ def test_a_run_stays_below_its_folder() -> None:
     assert "run.name: expected a name, got 'a/../../x'; run.directory is a path" in refusal(
         "run.name=a/../../x"
     )
+    assert "run.name: expected a name, got ''" in refusal("run.name=")
     assert COMPOSER.compose(["run.name=a/b..c"], check_config).run.directory == "runs/a/b..c"
 
 

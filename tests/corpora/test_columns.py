@@ -100,6 +100,9 @@ def test_lines_of_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, in_mem
     path.write_bytes(b"one\n\xff\n")
     with pytest.raises(UserError, match=r"a\.txt, line 2: not UTF-8; convert"):
         stored_lines(path)
+    path.write_bytes(b"\x7fELF\0\n\xff\n")
+    with pytest.raises(UserError, match=r"a\.txt, line 2: not UTF-8; it is no text"):
+        stored_lines(path)
     path.write_bytes(b"PK\x03\x04\xff\n")
     with pytest.raises(UserError, match="not UTF-8; it is packed, as Word and Excel files are"):
         stored_lines(path)

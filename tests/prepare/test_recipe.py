@@ -38,6 +38,7 @@ def test_the_page_has_every_setting(name: str) -> None:
     ("arguments", "message"),
     [
         (["a=a.tsv"], "source_language is not set; give --source-language CODE"),
+        (["a=a.en"], "corpora.a.target is not set and a.en is not a table"),
         (["a=a.en,a.fr"], "a.en: no such file"),  # the names tell the languages
         (
             ["a=a.en,a.fr", "--source-language", "fr", "--target-language", "en"],

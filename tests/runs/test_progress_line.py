@@ -82,6 +82,19 @@ def test_plain_lines_in_a_file(capsys: pytest.CaptureFixture[str], monkeypatch: 
     assert lines[2].startswith("step 10  ")
 
 
+def test_slow_steps_show_that_they_go_on(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown, training = line(TrainingConfig(max_steps=100, log_every=50))
+    clock = iter(range(0, 10_000, 25))
+    monkeypatch.setattr(progress_module.time, "monotonic", lambda: shown.started + next(clock) / 2)
+    for step in range(1, 21):  # 12.5 seconds or more each
+        training.progress.step = training.progress.batch = step
+        shown(training, report(step))
+    told = re.findall(r"^step (\d+)  ", capsys.readouterr().out, re.MULTILINE)
+    assert len(told) in range(2, 6)
+
+
 def test_one_line_on_a_terminal(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
     monkeypatch.setenv("COLUMNS", "72")

@@ -94,6 +94,7 @@ def _recipe(
 ) -> Any:
     """The recipe of a file with what the command line adds to it."""
     from translate.corpora.local_files import language_of
+    from translate.corpora.tables import check_table
     from translate.prepare.recipe import recipe_of
     from translate.text.bounded import parse_yaml, read_yaml
 
@@ -122,6 +123,8 @@ def _recipe(
             raise UserError("corpora: expected settings for each name, such as {law: {source: law.tsv}}")
         if "source" in settings_of:
             raise UserError(f"{name[:100]}: there is a corpus of this name already; give each its own")
+        if len(sides) == 1 and "target" not in settings_of:
+            check_table(f"corpora.{name[:100]}", Path(files))
         found = dict(zip(_LANGUAGES, map(language_of, sides)))  # of two files, by their names
         if len({*found.values()} - {None}) == 2:
             values = found | values

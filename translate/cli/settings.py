@@ -73,7 +73,10 @@ def settings(
         found = {name: rows for name, rows in rows_of.items() if rows}
     if not found:
         last = section.rpartition(".")[2]
-        near = did_you_mean(named_elsewhere(last) or nearest(last, {*ORDER, *keys}))
+        holding = sorted(key for key in keys if len(last) > 2 and last.lower() in key)
+        near = did_you_mean(
+            named_elsewhere(last) or " or ".join(holding[:4]) or nearest(last, {*ORDER, *keys})
+        )
         raise UserError(
             f"{shorten(section)}: no such section or setting{near} (sections are {', '.join(ORDER)})"
         )

@@ -137,8 +137,9 @@ def _no_such_option(name: str, context: Any) -> str:
         return f"{message}; it belongs to {group_path} {', '.join(others) + ' and ' if others else ''}{last}"
     own = _options(context.command)
     arguments = [param for param in context.command.params if param.param_type_name == "argument"]
-    if (argument := name.lstrip("-").upper()) in [param.metavar for param in arguments]:
-        return f"{message}; {argument} stands without a name: {path} {argument}"
+    for metavar in (param.metavar or "" for param in arguments):
+        if (argument := name.lstrip("-").upper()) in re.findall(r"\w+", metavar):
+            return f"{message}; {argument} stands without a name: {path} {metavar}"
     given = name.replace("_", "-")
     ours = next((ours for ours, theirs in OTHER_NAMES.items() if given in theirs.split()), given)
     if path.endswith(" text") and ours in STREAMS:

@@ -39,7 +39,7 @@ class RunConfig:
     plugins: list[str] = YAML
 
     def __post_init__(self) -> None:
-        if ".." in self.name.split("/"):  # runs/../x would lie beside the runs
+        if not self.name or ".." in self.name.split("/"):  # runs/../x would lie beside the runs
             raise ValueError(f"name: expected a name, got {shorten(self.name)!r}; run.directory is a path")
 
 

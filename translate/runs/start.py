@@ -2,9 +2,9 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated, Any, TypedDict
+from typing import Annotated, Any
 
 from annotated_types import Ge, Le
 from omegaconf import DictConfig, OmegaConf
@@ -43,7 +43,8 @@ MOST_REPEATED = 0.1  # of the training pairs, without a note
 COUNTED = 1 << 17  # of them, about
 
 
-class ReadAtOnce(TypedDict):
+@dataclass(frozen=True)
+class ReadAtOnce:
     """The part of a checkpoint's state that is read before there is a model to restore."""
 
     progress: Progress
@@ -100,7 +101,7 @@ def make_tokenizers(settings: Settings, corpus: Corpus) -> TokenizerPair:
     if config.paths:
         tokenizers = read_own(config, tokenised=tokenised, symbols=corpus.tags)
         paths = ", ".join(map(shown_path, config.paths))
-        print(f"tokenizer.path: {paths}; only tokenizer.shared counts beside it", flush=True)
+        print(f"tokenizer.path: {paths}; of the tokenizer's other settings only shared is used", flush=True)
         return tokenizers
     print("learning the vocabulary and encoding the corpus", flush=True)
     augmenter = Augmenter(settings.training.augment, tokenised)
@@ -199,8 +200,7 @@ def state_to_resume(
         state = load_state(checkpoint)
         with _of_this_run(checkpoint):
             Progress(**state["progress"])  # all of its counters are known
-            checked = TypeAdapter(ReadAtOnce).validate_python(state)
-            state |= {**checked, "progress": asdict(checked["progress"])}
+            state |= asdict(TypeAdapter(ReadAtOnce).validate_python(state))
         same_steps = settings.training.accumulate * processes == state["group_size"]
         check_same(settings, before, directory, but=("training.accumulate",) if same_steps else ())
         return state

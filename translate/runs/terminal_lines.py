@@ -23,6 +23,7 @@ from translate.training.loop import Progress, Training
 from translate.training.update import StepReport
 
 REFRESH_EVERY = 10  # optimizer steps, on a terminal
+LONGEST_SILENCE = 3, 60  # seconds on a terminal, and elsewhere
 BLEU = f"bleu: what translations share with the references, 0 to 100; {SCALE}"
 
 
@@ -39,7 +40,7 @@ class ProgressLine:
         self.config = config
         self.began = began
         self.epoch_batches = max(1, training.stream.epoch_length())
-        self.started = time.monotonic()
+        self.started = self.shown = time.monotonic()
         self.start_step, self.start_epoch = training.progress.step, self._epoch(training)
         self.live: Live | None = None
         if sys.stdout.isatty():
@@ -48,7 +49,10 @@ class ProgressLine:
 
     def __call__(self, training: Training, report: StepReport) -> None:
         training.window.add(report)
-        if report.step % (REFRESH_EVERY if self.live else self.config.log_every) == 0:
+        every, silence = REFRESH_EVERY if self.live else self.config.log_every, LONGEST_SILENCE[not self.live]
+        now = time.monotonic()
+        if report.step % every == 0 or now - self.shown > silence:
+            self.shown = now
             text = self._text(training, report)
             if self.live:  # a narrow terminal shows its beginning, the most important parts
                 self.live.update(Text(text[: self.live.console.width - 1], no_wrap=True), refresh=True)

@@ -88,6 +88,8 @@ def _decoded(content: bytes | bytearray, path: Path, number: int) -> str:
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + number
         advice = "convert the file to UTF-8 (iconv -f latin1 -t utf-8)"
+        if b"\0" in content:
+            advice = "it is no text"
         if number == 1:
             advice = other_format(content) or advice
         # without the error, which holds the content
