@@ -58,8 +58,9 @@ class Task(NamedTuple):
 
 
 def transformer(task: Task) -> dict[str, Any]:
-    """In minutes a small model, then a larger one, whose head says what was just read; by Muon, which learns
-    in half of Adam's steps or fewer.
+    """In minutes a small model, then a larger one; by Muon, which learns in half of Adam's steps or fewer.
+
+    A head is guided where a piece is read: it need not foretell the next one.
     """
     width, layers = (128, 2) if task.seconds < LONG else (256, 3)
     if task.on_gpu and task.tokens > MUCH and task.seconds > VERY_LONG:
@@ -72,7 +73,7 @@ def transformer(task: Task) -> dict[str, Any]:
         "model.decoder_layers": layers,
         "model.positions": "rotary",
         "model.dropout": dropout(task),
-        "training.guided_shift": int(layers > 2),
+        "training.guided_shift": 1,
         "optimizer": "muon",
         "optimizer.lr": 6e-3,
         "optimizer.ns_steps": 3,
@@ -220,8 +221,7 @@ def fit_recipe(config: DictConfig, free: Collection[str], corpus: "Corpus") -> t
     elif takes_long and chosen.pop("training.guided_alignment", None):
         in_words = f"{linking / 60:.0f} minutes" if linking > 90 else f"{max(2, linking):.0f} seconds"
         notes.append(LINKING.format(in_words))
-    guided = chosen.get("training.guided_alignment", config.training.guided_alignment)
-    if not (guided and chosen.get("training.guided_shift")):
+    if not chosen.get("training.guided_alignment", config.training.guided_alignment):
         chosen.pop("training.guided_shift", None)
     whole = {section for section in SECTIONS if f"{section}._target_" in chosen}
     shown = {name: value for name, value in recipe.items() if name in whole or name in chosen}
