@@ -1,6 +1,7 @@
 """Commands import what they use and no more. No test here takes a time, so none fails on a busy machine."""
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -110,3 +111,22 @@ def test_help_needs_no_torch() -> None:
     lines = [["--help"], ["text", "--help"], ["align", "pair", "--help"], ["train", "--help"]]
     for line, done in zip(lines, outcomes(lines, ("torch", "numpy")), strict=True):
         assert (done.code, done.found, done.err) == (0, [], ""), line
+
+
+@pytest.mark.parametrize(
+    ("given", "found"),
+    [({}, "50000"), ({"GOMP_SPINCOUNT": "7"}, "7"), ({"OMP_WAIT_POLICY": "active"}, "None")],
+)
+def test_threads_wait_briefly_for_each_other(given: dict[str, str], found: str) -> None:
+    """Torch reads the variable when it is imported, by a command."""
+    program = (
+        "import os, translate.cli.main as command\n"
+        "command.run = lambda arguments: print(os.environ.get('GOMP_SPINCOUNT'))\n"
+        "command.main()"
+    )
+    kept = {
+        name: value for name, value in os.environ.items() if name not in ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY")
+    }
+    assert (
+        subprocess.check_output([sys.executable, "-c", program], text=True, env=kept | given).strip() == found
+    )

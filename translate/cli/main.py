@@ -2,6 +2,7 @@
 
 import gc
 import importlib
+import os
 import signal
 import sys
 from collections.abc import Sequence
@@ -51,6 +52,9 @@ KEYWORDS = {"import": "import_model"}  # names that Python keeps for itself
 
 # Objects between two searches for cycles: importing torch makes hundreds of thousands, which stay.
 GARBAGE = 50_000
+# Turns of a loop in which a thread of GNU OpenMP waits for the others before it sleeps, in place of 300,000:
+# where other programs take the processors, the others are long in coming.
+SPINS = "50000"
 
 
 class _Commands(CommandGroup):
@@ -165,6 +169,8 @@ def main() -> None:
     use_utf_8()
     print_notices()
     gc.set_threshold(GARBAGE)
+    if "OMP_WAIT_POLICY" not in os.environ:
+        os.environ.setdefault("GOMP_SPINCOUNT", SPINS)  # read when torch is imported
     try:
         raise SystemExit(run(sys.argv[1:]))
     finally:
