@@ -90,8 +90,10 @@ def assemble(job: Job, corpus: Corpus, tokenizers: TokenizerPair, model: Seq2Seq
 
 def _check_lengths(encoded: EncodedCorpus, limit: int | None) -> None:
     """Raise :class:`UserError` for pairs with a side of more pieces than there are learned positions."""
+    if limit is None:
+        return
     longest = np.maximum(*encoded.lengths()) + 1  # with the end of sentence
-    if limit is not None and (count := int((longest > limit).sum())):
+    if count := int((longest > limit).sum()):
         raise UserError(
             f"model.max_length={limit}: {count:,} training pairs have more pieces on a side, up to "
             f"{longest.max():,}; raise it, or lower data.max_length (words)"
