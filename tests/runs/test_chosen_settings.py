@@ -66,7 +66,7 @@ def test_every_choice_is_a_valid_setting(backend: str, pairs: int, seconds: floa
 
 @pytest.mark.parametrize(
     ("tokens", "seconds", "batch", "width"),
-    [(50_000, 1e3, 2048, 256), (400_000, 1e3, 4096, 256), (1e7, 1e3, 16_384, 256), (1e7, 1e4, 16_384, 512)],
+    [(50_000, 1e3, 1024, 256), (400_000, 1e3, 4096, 256), (1e7, 1e3, 16_384, 256), (1e7, 1e4, 16_384, 512)],
 )
 def test_a_gpu_takes_larger_batches_and_learns_much_by_a_larger_model(
     tokens: float, seconds: float, batch: int, width: int
@@ -127,7 +127,7 @@ def test_a_run_chooses_says_so_and_goes_on_with_its_choices(tmp_path: Path, caps
     settings = read_settings(RunDirectory(run))
     assert "chosen for 40 training pairs and training.max_steps=2" in output
     assert (
-        "  optimizer=muon optimizer.lr=0.006 optimizer.ns_steps=3 schedule=linear schedule.warmup=0\n"
+        "  optimizer=muon optimizer.lr=0.008 optimizer.ns_steps=3 schedule=linear schedule.warmup=0\n"
         in output
     )
     assert "note: from fewer than 1,000 pairs a model learns these sentences and little else" in output

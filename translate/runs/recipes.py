@@ -29,6 +29,7 @@ SHORT, LONG = 240, 900  # seconds: in fewer, a small model learns more than a la
 MUCH, VERY_LONG = 5_000_000, 6_000  # target tokens and seconds that a GPU has for a model of the usual size
 STEP = 0.2  # seconds of a step there
 VALIDATED = 8_000  # target tokens of a validation: of long sentences fewer tell one model from another
+FEW_TOKENS = 200_000  # of an epoch
 FEW = 1_000  # pairs that teach a model little else than themselves
 LINKS = 1_000_000  # possible links (words of one side times the other's), estimated in a second, about
 MOST_LINKING = 0.4  # of the time: a fifth repays itself twice, three fifths barely
@@ -60,7 +61,8 @@ class Task(NamedTuple):
 def transformer(task: Task) -> dict[str, Any]:
     """In minutes a small model, then a larger one; by Muon, which learns in half of Adam's steps or fewer.
 
-    A head is guided where a piece is read: it need not foretell the next one.
+    Muon bears large steps, whose products are the faster ones. A head is guided where a piece is read: it
+    need not foretell the next one.
     """
     width, layers = (128, 2) if task.seconds < LONG else (256, 3)
     if task.on_gpu and task.tokens > MUCH and task.seconds > VERY_LONG:
@@ -73,9 +75,10 @@ def transformer(task: Task) -> dict[str, Any]:
         "model.decoder_layers": layers,
         "model.positions": "rotary",
         "model.dropout": dropout(task),
+        "training.batch_tokens": 1024 if task.tokens < FEW_TOKENS else 2048 if task.seconds < SHORT else 3072,
         "training.guided_shift": 1,
         "optimizer": "muon",
-        "optimizer.lr": 6e-3,
+        "optimizer.lr": 8e-3,
         "optimizer.ns_steps": 3,
     }
 
@@ -98,13 +101,14 @@ def rnn_luong(task: Task) -> dict[str, Any]:
 def dropout(task: Task) -> float:
     """The more often every pair is seen, the more dropout."""
     epochs = task.seconds * SPEED / task.tokens
-    return 0.1 if epochs < 6 else 0.2 if epochs < 30 else 0.3
+    return 0.1 if epochs < 6 else 0.2 if epochs < 12 else 0.3
 
 
-def common(task: Task) -> dict[str, Any]:
-    """The settings that are those of any backend."""
+def common(task: Task, batch: int | None) -> dict[str, Any]:
+    """The settings that are those of any backend; ``None`` is the batch of RNNs and of a user's own model."""
     short = task.seconds < SHORT
-    batch = 2048 if task.seconds >= LONG else 1024 if task.tokens > 200_000 else 512
+    if batch is None:
+        batch = 2048 if task.seconds >= LONG else 512 if task.tokens < FEW_TOKENS else 1024
     if task.on_gpu:  # 50 steps an epoch or more
         batch = 2 ** int(math.log2(min(16_384, max(batch, task.tokens / 50))))
     intervals = 2.5 if short else 4.5 if task.seconds < LONG else 9.5  # one more validation is at the end
@@ -134,7 +138,8 @@ BACKENDS = {"transformer": transformer, "rnn_bahdanau": rnn_bahdanau, "rnn_luong
 
 def recipe_of(model: str, task: Task) -> dict[str, Any]:
     """The settings that suit a task; a model of the user's own keeps its sizes."""
-    return (BACKENDS[model](task) if model in BACKENDS else {}) | common(task)
+    recipe = BACKENDS[model](task) if model in BACKENDS else {}
+    return recipe | common(task, recipe.get("training.batch_tokens"))
 
 
 def free_settings(given: Iterable[str], groups: Mapping[str, str | None]) -> frozenset[str]:
