@@ -65,8 +65,25 @@ def test_every_choice_is_a_valid_setting(backend: str, pairs: int, seconds: floa
 
 
 @pytest.mark.parametrize(
+    ("backend", "in_bfloat16", "tokens", "seconds", "batch", "rate"),
+    [
+        ("transformer", True, 1e5, 120, 1024, 8e-3),
+        ("transformer", True, 1e6, 120, 2048, 8e-3),
+        ("transformer", True, 1e6, 3600, 3072, 8e-3),
+        ("transformer", False, 1e6, 120, 1024, 6e-3),
+        ("rnn_luong", True, 1e6, 120, 1024, 4e-3),
+    ],
+)
+def test_a_transformer_takes_larger_steps_where_bfloat16_is_multiplied(
+    backend: str, in_bfloat16: bool, tokens: float, seconds: float, batch: int, rate: float
+):
+    chosen = recipe_of(backend, Task(10_000, tokens, seconds, in_bfloat16=in_bfloat16))
+    assert (chosen["training.batch_tokens"], chosen["optimizer.lr"]) == (batch, rate)
+
+
+@pytest.mark.parametrize(
     ("tokens", "seconds", "batch", "width"),
-    [(50_000, 1e3, 1024, 256), (400_000, 1e3, 4096, 256), (1e7, 1e3, 16_384, 256), (1e7, 1e4, 16_384, 512)],
+    [(50_000, 1e3, 2048, 256), (400_000, 1e3, 4096, 256), (1e7, 1e3, 16_384, 256), (1e7, 1e4, 16_384, 512)],
 )
 def test_a_gpu_takes_larger_batches_and_learns_much_by_a_larger_model(
     tokens: float, seconds: float, batch: int, width: int
@@ -121,13 +138,13 @@ def test_the_guided_head_of_a_transformer_says_what_was_read(given: list[str], s
 @pytest.mark.slow
 def test_a_run_chooses_says_so_and_goes_on_with_its_choices(tmp_path: Path, capsys):
     run = tmp_path / "run"
-    given = ["model.width=16", "training.ema=null"]
+    given = ["model.width=16", "training.ema=null", "runtime.precision=float32"]
     assert command(run, "training.max_steps=2", *given) == 0
     output = capsys.readouterr().out
     settings = read_settings(RunDirectory(run))
     assert "chosen for 40 training pairs and training.max_steps=2" in output
     assert (
-        "  optimizer=muon optimizer.lr=0.008 optimizer.ns_steps=3 schedule=linear schedule.warmup=0\n"
+        "  optimizer=muon optimizer.lr=0.006 optimizer.ns_steps=3 schedule=linear schedule.warmup=0\n"
         in output
     )
     assert "note: from fewer than 1,000 pairs a model learns these sentences and little else" in output

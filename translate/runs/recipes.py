@@ -50,19 +50,21 @@ class Task(NamedTuple):
         tokens: target tokens of an epoch, about.
         seconds: of training, as on the machine of the trials.
         on_gpu: whether a step of many tokens takes hardly longer than one of few.
+        in_bfloat16: whether a processor multiplies bfloat16, at which large products are the faster ones.
     """
 
     pairs: int
     tokens: float
     seconds: float
     on_gpu: bool = False
+    in_bfloat16: bool = False
 
 
 def transformer(task: Task) -> dict[str, Any]:
     """In minutes a small model, then a larger one; by Muon, which learns in half of Adam's steps or fewer.
 
-    Muon bears large steps, whose products are the faster ones. A head is guided where a piece is read: it
-    need not foretell the next one.
+    Muon bears the large steps that bfloat16 is fast at; small ones teach more by as many tokens. A head is
+    guided where a piece is read: it need not foretell the next one.
     """
     width, layers = (128, 2) if task.seconds < LONG else (256, 3)
     if task.on_gpu and task.tokens > MUCH and task.seconds > VERY_LONG:
@@ -75,10 +77,9 @@ def transformer(task: Task) -> dict[str, Any]:
         "model.decoder_layers": layers,
         "model.positions": "rotary",
         "model.dropout": dropout(task),
-        "training.batch_tokens": 1024 if task.tokens < FEW_TOKENS else 2048 if task.seconds < SHORT else 3072,
         "training.guided_shift": 1,
         "optimizer": "muon",
-        "optimizer.lr": 8e-3,
+        "optimizer.lr": 8e-3 if task.in_bfloat16 else 6e-3,
         "optimizer.ns_steps": 3,
     }
 
@@ -104,11 +105,13 @@ def dropout(task: Task) -> float:
     return 0.1 if epochs < 6 else 0.2 if epochs < 12 else 0.3
 
 
-def common(task: Task, batch: int | None) -> dict[str, Any]:
-    """The settings that are those of any backend; ``None`` is the batch of RNNs and of a user's own model."""
-    short = task.seconds < SHORT
-    if batch is None:
-        batch = 2048 if task.seconds >= LONG else 512 if task.tokens < FEW_TOKENS else 1024
+def common(task: Task, model: str) -> dict[str, Any]:
+    """The settings of any backend; only the batch of a Transformer in bfloat16 is larger."""
+    short, few = task.seconds < SHORT, task.tokens < FEW_TOKENS
+    if model == "transformer" and task.in_bfloat16:
+        batch = 1024 if few else 2048 if short else 3072
+    else:
+        batch = 2048 if task.seconds >= LONG else 512 if few else 1024
     if task.on_gpu:  # 50 steps an epoch or more
         batch = 2 ** int(math.log2(min(16_384, max(batch, task.tokens / 50))))
     intervals = 2.5 if short else 4.5 if task.seconds < LONG else 9.5  # one more validation is at the end
@@ -138,8 +141,7 @@ BACKENDS = {"transformer": transformer, "rnn_bahdanau": rnn_bahdanau, "rnn_luong
 
 def recipe_of(model: str, task: Task) -> dict[str, Any]:
     """The settings that suit a task; a model of the user's own keeps its sizes."""
-    recipe = BACKENDS[model](task) if model in BACKENDS else {}
-    return recipe | common(task, recipe.get("training.batch_tokens"))
+    return (BACKENDS[model](task) if model in BACKENDS else {}) | common(task, model)
 
 
 def free_settings(given: Iterable[str], groups: Mapping[str, str | None]) -> frozenset[str]:
@@ -202,7 +204,7 @@ def fit_recipe(config: DictConfig, free: Collection[str], corpus: "Corpus") -> t
 
     from translate.corpora.filters import count_words
     from translate.corpora.linkers import LONGEST
-    from translate.runs.runtime import find_device
+    from translate.runs.runtime import ENOUGH_WORK, find_device, forward_precision
 
     pairs = len(corpus.train)
     sides = islice(corpus.train.source, SAMPLE), islice(corpus.train.target, SAMPLE)
@@ -210,9 +212,11 @@ def fit_recipe(config: DictConfig, free: Collection[str], corpus: "Corpus") -> t
     linked = sum(max(both) <= LONGEST for both in lengths)
     tokens = max(1.0, pairs * PIECES * sum(target for _, target in lengths) / len(lengths))
     links = pairs * sum(source * target for source, target in lengths) / len(lengths)
-    on_gpu = find_device(config.runtime.device, where="runtime.device").type == "cuda"
+    device = find_device(config.runtime.device, where="runtime.device")
+    on_gpu = device.type == "cuda"
+    in_bfloat16 = not on_gpu and forward_precision(config.runtime, device, ENOUGH_WORK) == torch.bfloat16
     speed = GPU if on_gpu else torch.get_num_threads() / CORES
-    task = Task(pairs, tokens, seconds_of(*limits.values(), tokens=tokens, speed=speed), on_gpu)
+    task = Task(pairs, tokens, seconds_of(*limits.values(), tokens=tokens, speed=speed), on_gpu, in_bfloat16)
     recipe = recipe_of(str(config.model.get("name")), task)
     if (steps := limits["training.max_steps"]) is not None:
         recipe["schedule.warmup"] = min(recipe["schedule.warmup"], steps // 3)
