@@ -143,6 +143,8 @@ def test_long_suffixes_stay_short_and_apart():
             ["experiment=fine_tune"],
             "training.start_from=RUN: name the run to start from, such as tr",
         ),
+        (["tokenizer.path=a.model", "tokenizer.vocabulary_size=99"], "tokenizer.vocabulary_size: it has no "),
+        (["tokenizer.path=a.model", "tokenizer=bpe"], "tokenizer: it has no effect beside tokenizer.path"),
         (["data=files", "data.train.source=~/none.en"], f"data.train.source: {Path.home()}/none.en: no such"),
     ],
 )

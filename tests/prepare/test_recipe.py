@@ -107,11 +107,13 @@ def test_columns_on_the_command_line(tmp_path: Path, translate_command: Command)
     table.write_text("".join(f'x,"{s}","{t}"\n' for s, t in grammar_pairs(50)))
     fields = [f"corpora.pairs.{side}_field={number}" for side, number in (("source", 2), ("target", 3))]
     result = translate_command(
-        *("prepare", f"pairs={table}", "--source-language", "en", "--target-language", "fr", "--workers", 1),
+        *("prepare", f"pairs={table}", "--source-language", "english", "--target-language", "fr"),
         *("--set", fields[0], "--set", fields[1], "--set", "links.min_probability=null"),
         *("--set", "validation_pairs=0", "--set", "near_duplicates=false", "--out", tmp_path / "out"),
+        *("--workers", 1),
     )
     assert result.code == 0, result.err
+    assert result.err.count("not the code of a known language") == 1
     assert len(pairs_of(tmp_path / "out")) == 50
 
 

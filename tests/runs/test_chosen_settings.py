@@ -1,6 +1,7 @@
 """What a run chooses itself: for its corpus and its time, and never against what is given."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -163,6 +164,12 @@ def test_a_run_chooses_says_so_and_goes_on_with_its_choices(tmp_path: Path, caps
 def test_a_run_without_an_end_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"needs an end: give training\.max_time, max_steps or max_epochs"):
         command(tmp_path / "run", "training.max_time=null", "training.max_steps=null")
+
+
+def test_more_threads_than_cores_are_told(tmp_path: Path, capsys, monkeypatch):
+    monkeypatch.setattr(os, "cpu_count", lambda: 1)
+    assert command(tmp_path / "run", "training.max_steps=1", "runtime.threads=2") == 0
+    assert "note: runtime.threads=2 is more than the 1 cores; that is slower\n" in capsys.readouterr().out
 
 
 def test_time_is_the_length_of_a_run(tmp_path: Path, capsys):

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import translate
+from tests.cli.commands import Command, command
 from tests.tiny_runs import overrides_of, train_tiny
 from translate.config.composer import compose
 from translate.config.data import data_config
@@ -25,6 +26,9 @@ from translate.runs.load import read_settings
 from translate.runs.run_directory import RunDirectory
 
 TINY = ("data.num_train=60", "training.max_steps=6", "training.validate_every=6")
+
+
+translate_command = pytest.fixture(command)
 
 
 def _words(lines: Sequence[str]) -> list[list[str]]:
@@ -108,6 +112,15 @@ def test_recipe_goes_on_where_it_ended(tmp_path: Path, capsys: pytest.CaptureFix
     assert capsys.readouterr().out.count("nothing to do") == 3
     assert {path: path.stat().st_mtime_ns for path in out.rglob("*") if path.is_file()} == before
     assert not (tmp_path / "x").exists()
+
+
+def test_each_training_has_the_settings_that_are_chosen(tmp_path: Path, translate_command: Command) -> None:
+    out = tmp_path / "out"
+    given = ["data.num_train=60", "data.num_validation=4", "data.num_test=4"]
+    assert translate_command("guide", "--out", out, *given, "training.max_steps=2").code == 0
+    settings = [read_settings(RunDirectory(out / name)) for name in ("forward", "backward", "guided")]
+    assert all(each.optimizer["_target_"].endswith("Muon") for each in settings)
+    assert [each.training.guided_alignment for each in settings] == [0.0, 0.0, 1.0]
 
 
 def test_training_stops_at_a_wrong_file_before_anything_is_written(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import typer
 
 from translate.cli.console import unbuffer_lines
 from translate.cli.options import option
+from translate.cli.train import keys_of, note_no_data
 
 EXAMPLES = """
 Examples:
@@ -28,15 +29,19 @@ def guide(
     A link is one that two of three aligners found: both directions and a statistical aligner.
 
     An interrupted command continues when you start it again. The links guide the first head of the layer
-    training.guided_layer (null: the middle layer). Their loss has the weight training.guided_alignment; if
-    that is 0, the weight is 0.05.
+    training.guided_layer (null: the middle layer). Their loss has the weight training.guided_alignment, which
+    is 0.05 if nothing sets it. Without an experiment, settings are chosen as by translate train.
     """
-    from translate.config.composer import compose
+    from translate.config.composer import Composer
     from translate.config.settings import check_config
     from translate.runs.guided_run import guide as train_guided
+    from translate.runs.recipes import free_settings
 
     unbuffer_lines()
-    config = compose(overrides or [], check=check_config)
-    code = train_guided(config, out)
+    composer, given = Composer(), overrides or []
+    config, keys = composer.compose(given, check_config), keys_of(given)
+    note_no_data(keys)
+    print("three trainings, each as long as is set: forward, backward, and guided by the links of both")
+    code = train_guided(config, out, free_settings(keys, composer.chosen(given)))
     if code:
         raise SystemExit(code)

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 CONTEXT_SETTINGS = {"ignore_unknown_options": True, "allow_extra_args": True, "help_option_names": []}
 
 EXCLUDED = "hydra.job.config.override_dirname.exclude_keys"
+OWN_TOKENIZER = ("tokenizer.path", "tokenizer.shared")  # a model of the user's has the rest
 MAX_SUFFIX = 150  # characters; a file name has 255 bytes
 WIDTH = 80  # characters of the help
 NO_DATA = (
@@ -121,10 +122,10 @@ def train(arguments: Annotated[list[str] | None, typer.Argument(metavar="[NAME=V
         if options.cfg == "job" and (start := config.training.start_from) is not None:
             print(f"# taken when the training starts: tokenizer and model of {shown_path(start)}")
     else:
-        if not options.config_name and not any(re.match("data|experiment", key) for key in _keys(overrides)):
-            print(NO_DATA)
+        if not options.config_name:
+            note_no_data(keys_of(overrides))
         # Hydra would compose the same configuration again, and do nothing else
-        run_job(config, _free(overrides, composer.chosen(overrides), options.config_name), _keys(overrides))
+        run_job(config, _free(overrides, composer.chosen(overrides), options.config_name), keys_of(overrides))
 
 
 def _free(overrides: Sequence[str], groups: Mapping[str, str], config_name: str | None) -> frozenset[str]:
@@ -133,12 +134,18 @@ def _free(overrides: Sequence[str], groups: Mapping[str, str], config_name: str 
 
     if config_name not in (None, "config"):
         return frozenset()
-    return free_settings(_keys(overrides), groups)
+    return free_settings(keys_of(overrides), groups)
 
 
-def _keys(overrides: Sequence[str]) -> list[str]:
+def keys_of(overrides: Sequence[str]) -> list[str]:
     """The settings and groups that overrides name."""
     return [override.lstrip("+~").partition("=")[0] for override in overrides]
+
+
+def note_no_data(keys: Sequence[str]) -> None:
+    """Say which corpus a training has if no setting names one."""
+    if not any(re.match("data|experiment", key) for key in keys):
+        print(NO_DATA)
 
 
 def run_job(config: "DictConfig", free: Collection[str] = (), given: Sequence[str] | None = None) -> None:
@@ -189,7 +196,7 @@ def _run_hydra_job(config: "DictConfig", sweep: "list[SweepRun]") -> None:
         sweep.append(SweepRun(Path(config.run.directory), values))
     choices = {str(group): choice for group, choice in hydra_config.runtime.choices.items()}
     overrides = hydra_config.overrides.task
-    run_job(config, _free(overrides, choices, hydra_config.job.config_name), _keys(overrides))
+    run_job(config, _free(overrides, choices, hydra_config.job.config_name), keys_of(overrides))
 
 
 def file_suffix(overrides: str) -> str:
@@ -261,12 +268,15 @@ def _checked(
     completed = composer.complete(overrides, multirun=multirun)
     for job in composer.jobs(overrides) if multirun else [overrides]:
         config = composer.compose(job, _check_job)
+        ignored = {key for key in keys_of(job) if key.startswith("tokenizer")} - {*OWN_TOKENIZER}
+        if ignored and config.tokenizer.path is not None:
+            raise UserError(f"{min(ignored)}: it has no effect beside tokenizer.path, which has its own")
         if multirun and not config.training.resume:  # or the last job might fail after hours of the others
             from translate.config.settings import check_config
             from translate.runs.checks import check_buildable
             from translate.runs.fine_tuning import with_model_of_start
 
-            check_buildable(check_config(with_model_of_start(config, _keys(job))))
+            check_buildable(check_config(with_model_of_start(config, keys_of(job))))
     if multirun:
         completed.append(f"{EXCLUDED}=[{','.join(['run.name', *composer.fixed(overrides)])}]")
     return completed, config

@@ -129,13 +129,13 @@ def _no_such_option(name: str, context: Any) -> str:
     siblings = getattr(group, "commands", {})
     group_path = path.rpartition(" ")[0]
     message = f"no such option {shorten(name)} of {path}"
-    if name.lstrip("-") in siblings:
+    own = _options(context.command)
+    if name.lstrip("-") in siblings and not nearest(name, own, cutoff=0.8):
         return f"{message}; it is a command: {group_path} {name.lstrip('-')}"
     owners = [other for other, command in siblings.items() if name in _options(command)]
     if owners:
         *others, last = owners
         return f"{message}; it belongs to {group_path} {', '.join(others) + ' and ' if others else ''}{last}"
-    own = _options(context.command)
     arguments = [param for param in context.command.params if param.param_type_name == "argument"]
     for metavar in (param.metavar or "" for param in arguments):
         if (argument := name.lstrip("-").upper()) in re.findall(r"\w+", metavar):

@@ -11,13 +11,14 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from translate.config.names import listed, shown_path
+from translate.config.names import listed, shorten, shown_path
 from translate.corpora.prepared import MANIFEST, MAX_MANIFEST
 from translate.errors import UserError
 from translate.prepare.exchange import Remaining, columns_of, drop_repeated, store, write_splits
 from translate.prepare.executors import Executor
 from translate.prepare.findings import PAGE, page_of, report_of
 from translate.prepare.inputs import digest_of, list_inputs, write_chunks
+from translate.prepare.language import is_known
 from translate.prepare.link_filter import ALIGNER, CLEAN, LEFT, UNJUDGED, LinkFunction, learn_sample
 from translate.prepare.recipe import Recipe
 from translate.prepare.rows import ROWS, RowFunction
@@ -136,6 +137,11 @@ class Preparation:
 
     def _exchange(self, executor: Executor) -> tuple[dict[str, list[Shard]], dict[str, Any]]:
         """Judge the rows, drop what is repeated, write the shards: returns them, and the report."""
+        for code in (self.recipe.source_language, self.recipe.target_language):
+            if self.recipe.filters.language is not None and not is_known(code):
+                self.note(
+                    f"{shorten(code)}: not the code of a known language, as en is, so it is not checked"
+                )
         self.note("judging every pair")
         executor.map(RowFunction(self.recipe), self.work / "raw", self.work / "rows", ROWS)
         executor.add_table("rows", self.work / "rows")

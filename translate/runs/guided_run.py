@@ -1,7 +1,7 @@
 """Guided alignment without other tools: both directions give links, which one attention head learns."""
 
 import copy
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,7 @@ GARG_WEIGHT = 0.05  # of the loss on the attention: Garg et al. 2019, 5.3
 CHUNK = 2048  # pairs that are aligned at a time
 
 
-def guide(config: DictConfig, out: str | Path) -> int:
+def guide(config: DictConfig, out: str | Path, free: Collection[str] = ()) -> int:
     """Train both directions, align the training text with both, and train a run with guided alignment.
 
     Garg et al. 2019, 4.2. Finished parts are kept and an interrupted one is resumed, so the same call goes on
@@ -38,13 +38,15 @@ def guide(config: DictConfig, out: str | Path) -> int:
     Args:
         config: of all three runs.
         out: folder of the runs ``forward``, ``backward`` and ``guided``, and of the links, ``links.txt``.
+        free: the settings that are chosen for the corpus and the time.
 
     Returns:
         The exit code of the training that ended early, or 0.
     """
     out = Path(out)
-    code = _train(config, out / "forward", _without_context)
-    code = code or _train(config, out / "backward", lambda values: swap_sides(_without_context(values)))
+    unguided = {name for name in free if not name.startswith("training.guided")}
+    code = _train(config, unguided, out / "forward", _without_context)
+    code = code or _train(config, unguided, out / "backward", lambda vs: swap_sides(_without_context(vs)))
     if code:
         return code
     links = out / "links.txt"
@@ -52,7 +54,7 @@ def guide(config: DictConfig, out: str | Path) -> int:
         print(f"{links}: exists already", flush=True)
     else:
         write_links(out / "forward", out / "backward", links, check_config(config))
-    return _train(config, out / "guided", lambda values: _guided_by(values, links))
+    return _train(config, free, out / "guided", lambda values: _guided_by(values, links))
 
 
 def swap_sides(values: dict[str, Any]) -> dict[str, Any]:
@@ -142,7 +144,9 @@ def _guided_by(values: dict[str, Any], links: Path) -> dict[str, Any]:
     return values
 
 
-def _train(config: DictConfig, run: Path, change: Callable[[dict[str, Any]], dict[str, Any]]) -> int:
+def _train(
+    config: DictConfig, free: Collection[str], run: Path, change: Callable[[dict[str, Any]], dict[str, Any]]
+) -> int:
     """Train one of the runs, unless it has its scores."""
     print(f"--- {run}", flush=True)
     if RunDirectory(run).scores.exists():
@@ -151,4 +155,4 @@ def _train(config: DictConfig, run: Path, change: Callable[[dict[str, Any]], dic
     values = change(plain(config))
     values["run"] |= {"name": run.name, "directory": str(run)}
     values["training"]["resume"] = True
-    return train(OmegaConf.create(values))
+    return train(OmegaConf.create(values), free)

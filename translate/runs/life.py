@@ -1,6 +1,7 @@
 """``translate train``: the life of a run, from a configuration to a trained, scored and described folder."""
 
 import math
+import os
 import shlex
 import time
 from collections.abc import Collection, Iterator, Mapping
@@ -59,6 +60,8 @@ def train(config: DictConfig, free: Collection[str] = ()) -> int:
     with leave_on_signals(Path(settings.run.directory)):
         device = find_device(local_device(runtime), where="runtime.device")
         use_runtime(device, runtime.threads)
+        if (runtime.threads or 1) > (cores := os.cpu_count() or 1):
+            print(f"note: runtime.threads={runtime.threads} is more than the {cores} cores; that is slower")
         use_deterministic(runtime.deterministic)
         with connected(runtime, device, settings.run.directory) as world:
             directory = RunDirectory(Path(settings.run.directory))

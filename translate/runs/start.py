@@ -14,7 +14,7 @@ from yaml import YAMLError  # type: ignore[import-untyped]
 
 from translate.config.declare import plain
 from translate.config.files import leaves
-from translate.config.names import shorten, shown_path
+from translate.config.names import shorten
 from translate.config.settings import Settings, check_config
 from translate.config.training import MOST_THREADS, RuntimeConfig
 from translate.corpora.augmentation import Augmenter
@@ -99,10 +99,7 @@ def make_tokenizers(settings: Settings, corpus: Corpus) -> TokenizerPair:
     """The user's own tokenizers, or new ones of both sides of the training split; prints what to know."""
     config, tokenised = settings.tokenizer, settings.data.tokenised
     if config.paths:
-        tokenizers = read_own(config, tokenised=tokenised, symbols=corpus.tags)
-        paths = ", ".join(map(shown_path, config.paths))
-        print(f"tokenizer.path: {paths}; of the tokenizer's other settings only shared is used", flush=True)
-        return tokenizers
+        return read_own(config, tokenised=tokenised, symbols=corpus.tags)
     print("learning the vocabulary and encoding the corpus", flush=True)
     augmenter = Augmenter(settings.training.augment, tokenised)
     source, target = (

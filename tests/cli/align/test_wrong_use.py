@@ -32,7 +32,8 @@ CASES: dict[str, list[tuple[list[str], str]]] = {
         ),
         ([*PAIR, "--method", "atention"], "'norm'; did you mean attention?"),
         ([*PAIR, "--source", "a"], "it belongs to translate align corpus, symmetrise, calibrate and report"),
-        ([*PAIR, "--heads"], "it is a command: translate align heads"),
+        ([*PAIR, "--heads"], "did you mean --head?"),  # and no command beside it, as the next one
+        ([*PAIR, "--compare"], "it is a command: translate align compare"),
         (
             ["long.fr"],
             "long.fr is a file; to align its lines with those of another one, write: translate ",
