@@ -53,12 +53,13 @@ def test_a_file_given_to_text_is_told_where_it_belongs(
         ("note.txt", "note.txt", "note.txt: it is the file to translate; expected another name"),
         ("note.txt", "none/a.txt", "there is no folder"),
         ("broken.docx", "a.docx", "broken.docx: "),
+        ("no.srt", "a.srt", "no.srt: no text to translate was found in it"),
     ],
 )
 def test_other_files_are_refused(
     tiny_run: Path, tmp_path: Path, translate_command: Command, name: str, out: str, message: str
 ) -> None:
-    for file in ("note.txt", "table.xlsx", "broken.docx"):
+    for file in ("note.txt", "table.xlsx", "broken.docx", "no.srt"):
         (tmp_path / file).write_text("I love you.\n")
     result = translate_command("file", tiny_run, tmp_path / name, "--out", tmp_path / out)
     assert message in result.refusal()

@@ -112,8 +112,8 @@ class TestByHand:
         [
             ({}, 400, "q: Field required"),
             ({"q": TEXT, "target": "fr"}, 400, "source: Field required"),
-            ({"q": TEXT, "source": "zz", "target": "fr"}, 400, "zz is not supported"),
-            ({"q": TEXT, "source": "en", "target": "zz"}, 400, "zz is not supported"),
+            ({"q": TEXT, "source": "zz", "target": "fr"}, 400, "zz is not supported; expected en"),
+            ({"q": TEXT, "source": "en", "target": "zz"}, 400, "zz is not supported; expected fr"),
             ({"q": TEXT, "source": "fr", "target": "en"}, 400, "not supported"),
             ({"q": TEXT, "source": 7, "target": "fr"}, 400, "source"),
             ({"q": TEXT, "source": "en", "target": "fr", "format": "pdf"}, 400, "format"),
@@ -164,6 +164,7 @@ class TestByHand:
         ("file", "says"),
         [
             (None, "no file"),
+            (("a.srt", b"1\n0:01 -> 0:02\nHi.\n"), "line 2: expected times"),
             (("a.exe", b"MZ"), "unknown kind of file; expected one of .txt, .html"),
             (("a.docx", b"PK\x03\x04 no package"), "a.docx"),
             (("a.txt", b"\xff\xfe\xff"), "a.txt"),

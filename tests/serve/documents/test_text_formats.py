@@ -55,9 +55,7 @@ VTT = "WEBVTT - kept\n\nNOTE kept\n\nSTYLE\n::cue{}\n\nid\n00:01.000 --> 00:02.0
     [
         ("a.html", HTML),
         ("a.htm", HTML.replace("\n", "\r\n")),
-        ("a.html", "<p>"),
         ("a.vtt", VTT),
-        ("a.vtt", "WEBVTT"),
         ("a.srt", SRT),
         ("a.txt", "One. Two.\r\n\n 3 \n\u2028x\rlast"),
         ("a.txt", ""),
@@ -199,6 +197,10 @@ def test_another_reader_sees_the_same_captions() -> None:
         ("a", b"x", "unknown kind of file"),
         ("a\n\x1b[2J.exe", b"x", r"^a\\n\\x1b\[2J\.exe: unknown"),
         ("a.txt", b"\xff", "not utf-8; convert"),
+        ("a.txt", b"42\n", "a.txt: no text to translate was found in it"),
+        ("a.srt", b"Hello.\n", "no text to translate"),
+        ("a.srt", b"1\n00:01 --> 00:02\nA\n\n2\n00:02 -> 00:03\nB\n", "line 6: expected times as"),
+        ("a.vtt", b"WEBVTT\n\n00:01.000 - 00:02.000\nHello.\n", "line 3: .*, got 00:01.000 - 00:02.000$"),
         ("a.txt", b"x" * (MAX_BYTES + 1), "bytes; expected at most"),
         ("a.md", b"[" * 2000, "line 1: a paragraph has more than 1,000"),
         ("a.md", b"\n\n" + b"x" * (3 << 20), "bytes of Markdown"),
@@ -222,7 +224,7 @@ def test_the_number_of_sentences_is_bounded(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 UNITS = ["<a ", '<a "', "<!--", "<script>", "</script ", "<b>", "&amp", "<![CDATA[", "class=", "</b>", "[a]("]
-UNITS += ["<i>", "-->\n", "\r", "« ", "*a ", "``a", "- ", ">", "{\\", "<v ", "00:00 --> \n"]
+UNITS += ["<i>", "-->\n", "\r", "« ", "*a ", "``a", "- ", ">", "{\\", "<v ", "00:00 --> \n", "1:1", "0:0 - "]
 
 
 @pytest.mark.slow

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 from starlette.responses import Response
 
+from translate.config.names import listed
 from translate.serve.catalogue import Code
 from translate.serve.documents import FORMATS
 from translate.serve.languages import identify, language_name
@@ -44,7 +45,9 @@ async def _translate(asked: Asked) -> Response:
     texts, target = service.check_texts(body.q), body.target
     sources = [_source(service, body.source, text) for text in texts]
     if target not in service.catalogue.languages():
-        raise RefusalError(400, f"{target[:20]} is not supported")
+        raise RefusalError(
+            400, f"{target[:20]} is not supported; expected {listed(service.catalogue.targets())}"
+        )
 
     others = 0 if body.format == "html" else body.alternatives
     # A text that is in the target language already stays.
@@ -137,7 +140,9 @@ def _source(service: Service, code: str, text: str) -> tuple[str, dict[str, Any]
             found = {"confidence": 0.0, "language": identify(text, sources)[0]}
         return found["language"], found
     if code not in service.catalogue.languages():
-        raise RefusalError(400, f"{code[:20]} is not supported")
+        raise RefusalError(
+            400, f"{code[:20]} is not supported; expected {listed(service.catalogue.sources())}"
+        )
     return code, None
 
 

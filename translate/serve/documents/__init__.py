@@ -40,7 +40,8 @@ def read(name: str, content: bytes, language: str = "") -> Document:
         content: at most ``MAX_BYTES``.
         language: of the text, a code: its rules tell where sentences end.
     Raises:
-        UserError: for another format, and for a file that is damaged, too large or nested too deeply.
+        UserError: for another format, for a file that is damaged, too large or nested too deeply, and for
+            one that is not empty and has no sentence to translate, unless it is a catalogue.
     """
     suffix = "." + name.rpartition(".")[2].lower()
     shown = shown_path(name)
@@ -48,4 +49,8 @@ def read(name: str, content: bytes, language: str = "") -> Document:
         raise UserError(f"{shown}: unknown kind of file; expected one of {', '.join(FORMATS)}")
     if len(content) > MAX_BYTES:
         raise UserError(f"{shown}: {len(content):,} bytes; expected at most {MAX_BYTES:,}")
-    return FORMATS[suffix](content, shown, language)
+    document = FORMATS[suffix](content, shown, language)
+    is_done = FORMATS[suffix] in (read_po, read_xliff)  # when all messages have their translations
+    if content.strip() and not (document.sentences or is_done):
+        raise UserError(f"{shown}: no text to translate was found in it")
+    return document

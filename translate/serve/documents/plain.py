@@ -4,10 +4,16 @@ import html
 import re
 from collections.abc import Sequence
 
+from translate.config.names import shorten
+from translate.errors import UserError
 from translate.serve.documents.document import Document, Placed, Tag, TaggedText, Token, decode, spanned
 
 _LINE = re.compile(r"[^\r\n]+")
-_TIMING = re.compile(r"^[^\r\n]*-->[^\r\n]*(?>\r\n|\n|\r)", re.MULTILINE)
+_TIMING = re.compile(
+    r"^(?:[^\r\n]*-->[^\r\n]*(?>\r\n|\n|\r)"
+    r"|(?P<wrong>[ \t]*+\d++:[\d:.,]++(?![^\r\n]*-->)[^\w\r\n]++\d++:[^\r\n]*+))",
+    re.MULTILINE,
+)
 _CUE_END = re.compile(r"(?>\r\n|\n|\r)[ \t]*+(?:[\r\n]|\Z)|\Z")
 _CUE_TAG = re.compile(r"<(/?)([A-Za-z]*)[^<>]*>|\{\\[^{}]*\}")
 _SPEECH = re.compile(r"\s*[-–—]\s*(?=\S)")  # a line of one of several speakers
@@ -35,6 +41,11 @@ def read_subtitles(content: bytes, name: str, language: str = "") -> Document:
     cues: list[Placed] = []
     at = 0
     while timing := _TIMING.search(text, at):
+        if timing["wrong"]:
+            place, got = text.count("\n", 0, timing.start()) + 1, shorten(timing["wrong"])
+            raise UserError(
+                f"{name}: line {place}: expected times as 00:00:01,000 --> 00:00:02,000, got {got}"
+            )
         end = _CUE_END.search(text, timing.end())
         assert end is not None  # the end of the text is one
         at = max(end.start(), timing.end())
