@@ -1,6 +1,7 @@
 """Runs that are still training, broke off, or have a state that no run wrote."""
 
 import os
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,20 @@ def test_alignments_of_an_unfinished_run_are_not_calibrated_and_this_is_said(
     result = translate_command("align", unfinished, "I love you .", "je t' aime .")
     assert result.code == 0
     assert result.err.startswith(f"note: {unfinished}: its alignments are not calibrated yet")
+
+
+def test_a_run_that_still_trains_is_told_with_its_checkpoint(
+    tiny_runs: dict[str, Path], translate_command: Command
+) -> None:
+    run = tiny_runs["rnn_luong"]
+    step = (run / "checkpoints" / "best").resolve().name
+    for arguments in (("text", run, "I love you ."), ("align", run, "I love you .", "je t' aime .")):
+        assert "still trains" not in translate_command(*arguments).err
+        with locked(run):
+            says = (
+                f"^note: {re.escape(str(run))}: process .* still trains it; the checkpoint {step} is used\n"
+            )
+            assert re.match(says, translate_command(*arguments).err)
 
 
 @pytest.mark.slow

@@ -118,7 +118,7 @@ class MachineOptions:
 
     def load(self, run: Path) -> "Translator":
         """The translator of a run."""
-        from translate.runs.run_directory import check_is_run
+        from translate.runs.run_directory import RunDirectory, check_is_run, holder_of
 
         check_is_run(run)
         # Imported here, so that a wrong option does not wait for torch.
@@ -136,6 +136,9 @@ class MachineOptions:
             print_note("--precision bfloat16: this processor has no instructions for it; float32 is faster")
         translator = load(run, device=self.device, plugins=self.plugin or (), **wanted)
         use_processor(translator.model, chosen)
+        if holder := holder_of(run):
+            answers = RunDirectory(run).best().resolve().name
+            print_note(f"{run}: {holder} still trains it; the checkpoint {answers} is used")
         if self.SHOWS_ALIGNMENTS:
             note_unfinished(run)
         return translator
