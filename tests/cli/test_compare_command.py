@@ -74,9 +74,11 @@ def test_sentences_that_differ_most_come_first(files: Files, translate_command: 
     shown = translate_command("compare", *systems, *files.options).out
     assert "\nline 5\n" in shown
     assert re.search(r"^  good \d+\.\d +tout autre chose \.$", shown, flags=re.MULTILINE)
-    assert "good against reference, sentences by chrF: 0 better, 1 worse, 16 equal" in shown
+    assert "good against reference, sentences by chrF: 0 better, 1 worse, 16 equal\n" in shown
     none = translate_command("compare", *systems, *files.options, "--sentences", 0).out
     assert "line 5" not in none
+    same = translate_command("compare", systems[1], f"copy={files.good}", *files.options).out
+    assert "0 worse, 17 equal; all translations are identical\n" in same
 
 
 def test_the_terminal_shows_the_same_and_obeys_nothing(files: Files, translate_command: Command) -> None:

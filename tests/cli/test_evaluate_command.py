@@ -73,6 +73,13 @@ def test_gold_links_add_the_alignment_error_rate(run: Path, files: Files, transl
     assert row["recall"] == pytest.approx(both / sure)
 
 
+def test_a_score_of_chance_says_what_to_look_at(run: Path, files: Files, translate_command: Command) -> None:
+    says = "note: BLEU below 1 is chance: the run has learned too little, or the files are in other languages"
+    for reference, expected in ((files.reference, False), (files.gold, True)):
+        found = translate_command("evaluate", run, "--source", files.source, "--reference", reference)
+        assert (says in found.out) == expected
+
+
 def test_an_ensemble_is_scored(
     tiny_runs: dict[str, Path], run: Path, files: Files, tmp_path: Path, translate_command: Command
 ) -> None:

@@ -66,7 +66,9 @@ def test_starting_from_another_run(
     assert model == before | {"dropout": 0.5}
     count = sum(tensor.numel() for tensor in now.values())
     told = f"started from {other}/checkpoints/best: its tokenizer, its model and all {count:,} parameters\n"
-    assert told in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert told in out
+    assert "\nsince the start  nothing gained: no step was better, " in out
     shutil.copytree(other, tmp_path / "gone")
     assert tune(tmp_path / "second", tmp_path / "gone", "training.max_steps=1") == 0
     shutil.rmtree(tmp_path / "gone")  # a resumed run does not need it any more

@@ -125,6 +125,7 @@ def _record(
             system |= seen_scores([asked.path], test, texts[asked.name], language)
     for system in systems[1:]:
         system["sentences"] = wins(chrf[system["name"]], chrf[baseline])
+        system["identical"] = texts[system["name"]] == texts[baseline]
     return {
         "sentences": len(test.source),
         "references": len(test.references),
@@ -234,6 +235,7 @@ def _lines(record: dict[str, Any]) -> list[str]:
         lines.append(
             f"{_label(system['name'])} against {baseline}, sentences by chrF: "
             f"{better:,} better, {worse:,} worse, {equal:,} equal"
+            f"{'; all translations are identical' * system['identical']}"
         )
     if parts := record["lengths"]:
         spans = [f"{part['shortest']:,} to {part['longest']:,} ({part['sentences']:,})" for part in parts]

@@ -218,13 +218,15 @@ def _row(
 
 
 def _table(test: EvaluationSet, row: dict[str, Any], language: str, *, headed: bool) -> list[str]:
-    from translate.evaluation.scores import TOO_SHORT, score_lines, too_short
+    from translate.evaluation.scores import CHANCE, TOO_SHORT, score_lines, too_short
 
     several = f", {len(test.references)} references" if len(test.references) > 1 else ""
     lines = [f"{shown_path(test.name)}: {len(test.source):,} sentences{several}"] if headed else []
     lines += score_lines(row)
     if too_short(*test.references, target_language=language):
         lines.append(TOO_SHORT)
+    elif row["bleu"] < 1:
+        lines.append(CHANCE)
     if row.get("seen_in_training"):
         lines.append(seen_line(row, "the run's", len(test.source)))
     return lines

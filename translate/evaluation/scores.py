@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 TOKENIZERS = {"zh": "zh", **dict.fromkeys(("ja", "ko", "th", "lo", "km", "my"), "char")}
 SCALE = "roughly, 20 gives the gist and 30 is good"  # of BLEU
 TOO_SHORT = "note: BLEU counts four words in a row, which no reference has; go by chrF"
+CHANCE = (
+    "note: BLEU below 1 is chance: the run has learned too little, or the files are in other languages than "
+    "it translates, or their lines do not belong together; compare some of them with what --out FILE writes"
+)
 
 
 class CorpusScores(NamedTuple):

@@ -203,6 +203,8 @@ def changes_since_start(progress: Progress, directory: RunDirectory) -> str:
     kind, step = (name, progress.step) if name in (MEAN, MIXED) else ("validation", progress.best_step)
     rows = {(row["kind"], row["step"]): row for row in directory.rows()}
     before, after = rows.get(("validation", 0), {}), rows.get((kind, step), {})
+    if before and (kind, step) == ("validation", 0):
+        return "nothing gained: no step was better, and the result has the weights of the start"
     both = [key for key in before if key in after and key not in ("kind", "step", "seconds")]
     return ", ".join(
         f"{score_text(key, before[key])} -> {score_text(key, after[key]).removeprefix(key).strip()}"
