@@ -229,6 +229,10 @@ def test_empty_and_incomplete(tmp_path: Path) -> None:
     assert "no training pair left; dropped: 2 with an empty side" in message(
         train=pair(tmp_path, ["", "a"], ["b", " "])
     )
+    too_long = message(train=pair(tmp_path, ["a b"], ["c d"]), max_length=1)
+    assert too_long.endswith(
+        "dropped: 1 with more words than data.max_length; data.max_length is 1: raise it"
+    )
     assert "data.train.source is not set" in message()
     files = pair(tmp_path, SOURCE, TARGET)
     assert "data.train.target is not set" in message(train={"source": files["source"]})

@@ -183,7 +183,9 @@ def test_the_encoded_corpus_comes_from_the_cache_and_trains_alike(
     assert train_tiny(tmp_path / "none", "rnn_luong", *settings, "runtime.cache=null") == 0
     assert not (tmp_path / "cache").exists()
     assert train_tiny(tmp_path / "first", "rnn_luong", *settings, cache) == 0
-    assert "encoded corpus from" not in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "\nencoding the corpus\n" in out
+    assert "encoded corpus from" not in out
 
     def refuse(*arguments: object, **options: object) -> None:
         raise AssertionError("it was encoded again")
@@ -192,7 +194,9 @@ def test_the_encoded_corpus_comes_from_the_cache_and_trains_alike(
         patch.setattr(encoding, "encode", refuse)
         assert train_tiny(tmp_path / "second", "rnn_luong", *settings, cache) == 0
         (found,) = (tmp_path / "cache" / "encoded").iterdir()
-        assert f"encoded corpus from {found}" in capsys.readouterr().out
+        out = capsys.readouterr().out
+        assert f"encoded corpus from {found}" in out
+        assert "encoding the corpus" not in out
         different = ("data.num_train=301", "data.max_length=5", "tokenizer.vocabulary_size=300")
         for other in (*different, "data.num_validation=12", "training.guided_gold=false"):
             with pytest.raises(AssertionError, match="again"):

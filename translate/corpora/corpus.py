@@ -104,6 +104,7 @@ def _load_one(data: DataConfig, *, apart: bool) -> Corpus:
         raise UserError(
             f"the corpus {shorten(data.name, 100)!r} has no training pair left; "
             f"dropped: {_describe(found.dropped) or 'none'}"
+            f"{f'; data.max_length is {data.max_length}: raise it' * ('too_long' in found.dropped)}"
         )
     notes = [*raw.notes, *context_notes(data)]
     if found.num_cleaned:

@@ -88,6 +88,7 @@ def encode_training(settings: Settings, corpus: Corpus, tokenizers: TokenizerPai
         if path is not None and (cached := read_encoded(path)) is not None:
             print(f"encoded corpus from {path}", flush=True)
             return cached
+        print("encoding the corpus", flush=True)
         linker = linker_of(settings, corpus, tokenizers) if config.needs_links else None
         whitespace = _whitespace(settings, split)
         if path is not None:

@@ -100,7 +100,7 @@ def make_tokenizers(settings: Settings, corpus: Corpus) -> TokenizerPair:
     config, tokenised = settings.tokenizer, settings.data.tokenised
     if config.paths:
         return read_own(config, tokenised=tokenised, symbols=corpus.tags)
-    print("learning the vocabulary and encoding the corpus", flush=True)
+    print("learning the vocabulary", flush=True)
     augmenter = Augmenter(settings.training.augment, tokenised)
     source, target = (
         augmenter.tokenizer_lines(side, MAX_TRAINING_CHARACTERS // 2) for side in _sides(settings, corpus)

@@ -24,6 +24,7 @@ from translate.training.update import StepReport
 
 REFRESH_EVERY = 10  # optimizer steps, on a terminal
 LONGEST_SILENCE = 3, 60  # seconds on a terminal, and elsewhere
+FIRST_SILENCE = 10  # elsewhere, before the first line
 BLEU = f"bleu: what translations share with the references, 0 to 100; {SCALE}"
 
 
@@ -46,6 +47,8 @@ class ProgressLine:
         if sys.stdout.isatty():
             self.live = Live(console=Console(highlight=False), auto_refresh=False, transient=True)
             self.live.start()
+        else:
+            self.shown -= LONGEST_SILENCE[1] - FIRST_SILENCE
 
     def __call__(self, training: Training, report: StepReport) -> None:
         training.window.add(report)
