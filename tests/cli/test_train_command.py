@@ -3,6 +3,7 @@
 import json
 import logging
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -17,6 +18,7 @@ from translate.cli.train import file_suffix
 from translate.config.composer import Composer
 from translate.config.names import shorten
 from translate.errors import UserError
+from translate.runs.hooks import Keeper
 
 
 @pytest.fixture
@@ -24,7 +26,7 @@ def trained(tmp_path, monkeypatch):
     """Configurations that reached training; the working directory is empty."""
     configs: list[Any] = []
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(translate.runs.life, "train", lambda config, free: configs.append(config))
+    monkeypatch.setattr(translate.runs.life, "train", lambda config, *_: configs.append(config))
     yield configs
     for name in (None, "hydra"):  # Hydra logs to the streams of this test
         logging.getLogger(name).handlers.clear()
@@ -157,7 +159,7 @@ def test_a_mistake_is_one_line_and_exit_2(trained, capsys, arguments, message):
 
 
 def test_a_user_error_of_training_is_one_line(trained, monkeypatch, capsys):
-    def refuse(config: object, free: object) -> None:
+    def refuse(*_: object) -> None:
         raise UserError("data: there is no such corpus")
 
     monkeypatch.setattr(translate.runs.life, "train", refuse)
@@ -167,9 +169,17 @@ def test_a_user_error_of_training_is_one_line(trained, monkeypatch, capsys):
 
 @pytest.mark.slow
 def test_the_exit_code_of_training_is_passed_on_and_ends_a_sweep(trained, monkeypatch):
-    monkeypatch.setattr(translate.runs.life, "train", lambda config, free: trained.append(config) or 130)
+    monkeypatch.setattr(translate.runs.life, "train", lambda *given: trained.append(given[-1]) or 130)
     assert run("-m", "training.seed=1,2") == 130
-    assert len(trained) == 1
+    assert trained == ["the same command with training.resume=true"]
+
+
+@pytest.mark.slow
+def test_ctrl_c_between_the_runs_of_a_sweep_says_how_it_goes_on(trained, monkeypatch, capsys):
+    monkeypatch.setattr(translate.runs.life, "train", lambda *_: signal.raise_signal(signal.SIGINT))
+    assert run("-m", "training.seed=1,2") == 130
+    note = "note: the same command with training.resume=true goes on where it was interrupted"
+    assert capsys.readouterr().err.splitlines() == [note, "error: interrupted"]
 
 
 def test_cfg_shows_the_configuration_and_trains_nothing(trained, capsys):
@@ -237,6 +247,29 @@ def test_a_sweep_ends_with_a_table(tmp_path, capsys):
     shown = capsys.readouterr().out.partition("\n---\n")[2].splitlines()
     assert [line.split() for line in shown[1:3]] == rows
     assert shown[3] == f"written to {path}"
+
+
+@pytest.mark.slow
+def test_an_interrupted_sweep_goes_on(tmp_path, capsys, monkeypatch):
+    own = Keeper.__call__
+
+    def call(keeper, training, report):
+        if "2" in keeper.writer.directory.parts and training.progress.step == 1:
+            signal.raise_signal(signal.SIGINT)
+        return own(keeper, training, report)
+
+    monkeypatch.setattr(Keeper, "__call__", call)
+    settings = overrides_of(tmp_path, "rnn_luong", "training.max_steps=2", "training.validate_every=2")
+    settings = [setting for setting in settings if not setting.startswith("run.")]
+    settings += ["training.seed=1,2,3", f"run.directory={tmp_path}/${{training.seed}}"]
+    assert run("-m", *settings) == 130
+    assert "at step 1: saved; go on with: the same command with training.res" in capsys.readouterr().out
+    assert run("-m", *settings, "training.resume=true") == 0
+    jobs = capsys.readouterr().out.split("---")[1:]
+    said = ["nothing to do", "resumed at step 1", "learning the vocabulary", "written to"]
+    for words in said:
+        assert [words in job for job in jobs] == [words == other for other in said]
+    assert len(jobs[-1].strip().splitlines()) == 5
 
 
 def test_version(capsys):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-import translate
+import translate.runs.guided_run
 from tests.cli.commands import Command, command
 from tests.tiny_runs import overrides_of, train_tiny
 from translate.config.composer import compose
@@ -121,6 +121,12 @@ def test_each_training_has_the_settings_that_are_chosen(tmp_path: Path, translat
     settings = [read_settings(RunDirectory(out / name)) for name in ("forward", "backward", "guided")]
     assert all(each.optimizer["_target_"].endswith("Muon") for each in settings)
     assert [each.training.guided_alignment for each in settings] == [0.0, 0.0, 1.0]
+
+
+def test_after_a_signal_the_same_command_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    said = {"the same command": 130}
+    monkeypatch.setattr(translate.runs.guided_run, "train", lambda *given: said[given[-1]])
+    assert guide(compose(["data=grammar"], check=check_config), tmp_path) == 130
 
 
 def test_training_stops_at_a_wrong_file_before_anything_is_written(tmp_path: Path) -> None:

@@ -195,13 +195,34 @@ def test_signals_are_noted_and_handlers_put_back(capfd: pytest.CaptureFixture[st
 def test_where_nothing_is_to_be_saved_a_signal_says_how_to_go_on(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], number: signal.Signals, code: int
 ) -> None:
-    before = signal.getsignal(number)
-    for how in ("the same command", f"translate resume {tmp_path}"):
-        with pytest.raises(SystemExit) as left, leave_on_signals(tmp_path):
+    def signalled(begins: bool, goes_on: str | None) -> None:
+        with leave_on_signals(tmp_path, goes_on):
+            if begins:
+                (tmp_path / "config.yaml").touch()
             signal.raise_signal(number)
+
+    before, run = signal.getsignal(number), f"translate resume {tmp_path}"
+    for begins, goes_on, how in ((False, None, "the same command"), (True, None, run), (True, "so", "so")):
+        with pytest.raises(SystemExit) as left:
+            signalled(begins, goes_on)
         assert (left.value.code, signal.getsignal(number)) == (code, before)
         assert capfd.readouterr().err.endswith(f": nothing had to be saved; go on with: {how}\n")
-        (tmp_path / "config.yaml").touch()  # a run is begun
+
+
+def test_a_second_ctrl_c_says_how_to_go_on(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    step = tmp_path / "checkpoints" / "step-1"
+
+    def signalled() -> None:
+        with leave_on_signals(tmp_path), handled(Signals().catch):
+            (tmp_path / "config.yaml").touch()
+            step.mkdir(parents=True)
+            signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(signal.SIGINT)
+
+    with pytest.raises(SystemExit, match="130"):
+        signalled()
+    last = f"interrupted: the last checkpoint is {step}; go on with: translate resume {tmp_path}"
+    assert capfd.readouterr().err.splitlines()[-1] == last
 
 
 def test_a_run_in_another_thread_goes_without_signals() -> None:

@@ -10,6 +10,7 @@ import torch
 from translate.config.training import TrainingConfig
 from translate.runs import terminal_lines as progress_module
 from translate.runs.life import short_time_lines
+from translate.runs.run_directory import RunDirectory
 from translate.runs.terminal_lines import ProgressLine, closing_lines, peak_memory
 from translate.training.loop import Progress, Window
 from translate.training.update import StepReport
@@ -138,7 +139,7 @@ def test_a_run_that_has_read_little_is_told_what_to_do(
 ) -> None:
     progress = Progress(step=9, epoch=epoch, batch=batch, seconds=60, elapsed=70)
     training: Any = SimpleNamespace(progress=progress, stream=SimpleNamespace(epoch_length=lambda: 8))
-    job: Any = SimpleNamespace(directory=SimpleNamespace(path=Path("runs/x")))
+    job: Any = SimpleNamespace(directory=RunDirectory(Path("runs/x")))
     found = short_time_lines(training, job, pairs)
     if expected is not None:
         command = "translate resume runs/x training.max_time="

@@ -107,12 +107,12 @@ def _unicode(text: str, where: str) -> str:
 
 
 @contextmanager
-def going_on() -> Iterator[None]:
+def going_on(how: str = "the same command") -> Iterator[None]:
     """Say of a command that is interrupted how it goes on."""
     try:
         yield
     except KeyboardInterrupt:
-        print_note("the same command goes on where it was interrupted")
+        print_note(f"{how} goes on where it was interrupted")
         raise
 
 

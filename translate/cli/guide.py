@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from translate.cli.console import unbuffer_lines
+from translate.cli.console import going_on, unbuffer_lines
 from translate.cli.options import option
 from translate.cli.train import keys_of, note_no_data
 
@@ -42,6 +42,7 @@ def guide(
     config, keys = composer.compose(given, check_config), keys_of(given)
     note_no_data(keys)
     print("three trainings, each as long as is set: forward, backward, and guided by the links of both")
-    code = train_guided(config, out, free_settings(keys, composer.chosen(given)))
+    with going_on():
+        code = train_guided(config, out, free_settings(keys, composer.chosen(given)))
     if code:
         raise SystemExit(code)

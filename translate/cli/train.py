@@ -15,6 +15,7 @@ import typer
 from translate.cli.console import (
     READER_GONE,
     WRONG_USE,
+    going_on,
     print_error,
     print_system_error,
     silence_stdout,
@@ -36,6 +37,7 @@ CONTEXT_SETTINGS = {"ignore_unknown_options": True, "allow_extra_args": True, "h
 EXCLUDED = "hydra.job.config.override_dirname.exclude_keys"
 OWN_TOKENIZER = ("tokenizer.path", "tokenizer.shared")  # a model of the user's has the rest
 MAX_SUFFIX = 150  # characters; a file name has 255 bytes
+SWEEP_GOES_ON = "the same command with training.resume=true"
 WIDTH = 80  # characters of the help
 NO_DATA = (
     "note: no data are given, so this is the embedded corpus, which is generated; for your own, give "
@@ -148,20 +150,26 @@ def note_no_data(keys: Sequence[str]) -> None:
         print(NO_DATA)
 
 
-def run_job(config: "DictConfig", free: Collection[str] = (), given: Sequence[str] | None = None) -> None:
+def run_job(
+    config: "DictConfig",
+    free: Collection[str] = (),
+    given: Sequence[str] | None = None,
+    goes_on: str | None = None,
+) -> None:
     """Train, and exit with the code of :func:`translate.runs.life.train` unless it is 0.
 
     Args:
         config: of the run.
         free: the settings that may be chosen for the corpus and the time.
         given: the settings that are given; ``None`` for the stored configuration of a run.
+        goes_on: says after a signal how to go on, if not with this run alone.
     """
     from translate.runs.fine_tuning import with_model_of_start
     from translate.runs.life import train as build_and_train
 
     try:
         started = config if given is None else with_model_of_start(config, given)
-        code: int | str | None = build_and_train(started, free)
+        code: int | str | None = build_and_train(started, free, goes_on)
     except SystemExit as leaving:
         code = leaving.code
     except UserError as error:
@@ -182,10 +190,11 @@ def _run_hydra_job(config: "DictConfig", sweep: "list[SweepRun]") -> None:
     from hydra.types import RunMode
     from omegaconf import OmegaConf
 
-    hydra_config = HydraConfig.get()
+    hydra_config, goes_on = HydraConfig.get(), None
     if hydra_config.mode == RunMode.MULTIRUN:
         from translate.cli.sweep_table import SweepRun
 
+        goes_on = SWEEP_GOES_ON
         suffix = file_suffix(hydra_config.job.override_dirname)
         if suffix:
             OmegaConf.update(config, "run.name", f"{config.run.name}-{suffix}")
@@ -196,7 +205,7 @@ def _run_hydra_job(config: "DictConfig", sweep: "list[SweepRun]") -> None:
         sweep.append(SweepRun(Path(config.run.directory), values))
     choices = {str(group): choice for group, choice in hydra_config.runtime.choices.items()}
     overrides = hydra_config.overrides.task
-    run_job(config, _free(overrides, choices, hydra_config.job.config_name), keys_of(overrides))
+    run_job(config, _free(overrides, choices, hydra_config.job.config_name), keys_of(overrides), goes_on)
 
 
 def file_suffix(overrides: str) -> str:
@@ -315,7 +324,8 @@ def _run_hydra(options: Namespace, overrides: Sequence[str]) -> None:
             given.append(f"hydra.sweep.dir='{scratch}'")  # where Hydra leaves its multirun.yaml
         sys.argv = [f"{Path(before[0]).name} train", *given]
         try:
-            application()
+            with going_on(SWEEP_GOES_ON):
+                application()
         finally:
             sys.argv = before
             _end_sweep(sweep)

@@ -36,13 +36,18 @@ SHOWN = 5  # names in a message
 
 
 class Job(NamedTuple):
-    """One training as this process sees it: its settings, its folder, and the processes that share it."""
+    """One training as this process sees it: its settings, its folder, and the processes that share it.
+
+    Attributes:
+        goes_on: says after a signal how to go on, if not with this run alone.
+    """
 
     settings: Settings
     directory: RunDirectory
     limits: Limits
     device: torch.device
     world: World
+    goes_on: str | None = None
 
 
 class Assembly(NamedTuple):

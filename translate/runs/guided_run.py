@@ -155,4 +155,4 @@ def _train(
     values = change(plain(config))
     values["run"] |= {"name": run.name, "directory": str(run)}
     values["training"]["resume"] = True
-    return train(OmegaConf.create(values), free)
+    return train(OmegaConf.create(values), free, "the same command")

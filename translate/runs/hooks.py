@@ -1,19 +1,19 @@
 """Between steps: validate, save, and end at a limit or a signal, after which the run can be resumed."""
 
 import os
-import shlex
 import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import FrameType
+from typing import NoReturn
 
 from translate.config.training import TrainingConfig
 from translate.runs.checkpoint import Writer
-from translate.runs.run_directory import RunDirectory, is_run
+from translate.runs.run_directory import RunDirectory, last_checkpoint
 from translate.runs.shards import write_shards
 from translate.training.loop import Limits, Progress, Training
 from translate.training.parallel import World, whole
@@ -60,17 +60,32 @@ def handled(handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
             _handle(number, earlier)
 
 
-def leave_on_signals(directory: Path) -> AbstractContextManager[None]:
-    """While there is nothing to save, SIGTERM and Ctrl-C leave with their codes, and say how to go on."""
+@contextmanager
+def leave_on_signals(directory: Path, goes_on: str | None = None) -> Iterator[None]:
+    """While there is nothing to save, SIGTERM and Ctrl-C leave with their codes, and say how to go on.
 
-    def leave(number: int, frame: FrameType | None) -> None:
-        name = TERMINATED if number == signal.SIGTERM else INTERRUPTED
-        new = is_run(directory) and not RunDirectory(directory).has_checkpoint()
-        how = f"translate resume {shlex.quote(str(directory))}" if new else "the same command"
-        os.write(2, f"\n{name}: nothing had to be saved; go on with: {how}\n".encode())
+    So does the second Ctrl-C of :class:`Signals`, which does not wait until the run is saved.
+
+    Args:
+        directory: of the run.
+        goes_on: how to go on, if not with this run alone.
+    """
+    run = RunDirectory(directory)
+    before = run.written()
+
+    def leave(name: str, state: str) -> NoReturn:
+        own = run.resume_command() if run.written() != before else "the same command"
+        os.write(2, f"\n{name}: {state}; go on with: {goes_on or own}\n".encode())
         raise SystemExit(EXIT_CODES[name])
 
-    return handled(leave)
+    def at_once(number: int, frame: FrameType | None) -> None:
+        leave(TERMINATED if number == signal.SIGTERM else INTERRUPTED, "nothing had to be saved")
+
+    with handled(at_once):
+        try:
+            yield
+        except KeyboardInterrupt:
+            leave(INTERRUPTED, last_checkpoint(run.checkpoints))
 
 
 def _handle(number: int, handler: object) -> None:

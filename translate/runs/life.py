@@ -2,7 +2,6 @@
 
 import math
 import os
-import shlex
 import time
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager, nullcontext
@@ -45,11 +44,12 @@ from translate.translator import Translator
 READINGS, ENOUGH, MANY_PAIRS = 5, 3, 200_000
 
 
-def train(config: DictConfig, free: Collection[str] = ()) -> int:
+def train(config: DictConfig, free: Collection[str] = (), goes_on: str | None = None) -> int:
     """Train, score and describe a run; returns the exit code (75 after SIGTERM, 130 after Ctrl-C).
 
     Args:
         free: the settings that are chosen for the corpus and the time, see :mod:`translate.runs.recipes`.
+        goes_on: says after a signal how to go on, if not with this run alone.
     """
     began = time.monotonic()
     if was_restarted():  # torchrun repeats the same command; go on from the last checkpoint
@@ -57,7 +57,7 @@ def train(config: DictConfig, free: Collection[str] = ()) -> int:
     config = as_before(config, free)
     settings = check_config(config)
     runtime = settings.runtime
-    with leave_on_signals(Path(settings.run.directory)):
+    with leave_on_signals(Path(settings.run.directory), goes_on):
         device = find_device(local_device(runtime), where="runtime.device")
         use_runtime(device, runtime.threads)
         if (runtime.threads or 1) > (cores := os.cpu_count() or 1):
@@ -66,7 +66,7 @@ def train(config: DictConfig, free: Collection[str] = ()) -> int:
         with connected(runtime, device, settings.run.directory) as world:
             directory = RunDirectory(Path(settings.run.directory))
             limits = Limits(settings.training, began=began)
-            return live(Job(settings, directory, limits, device, world), config, free)
+            return live(Job(settings, directory, limits, device, world, goes_on), config, free)
 
 
 def live(job: Job, config: DictConfig, free: Collection[str] = ()) -> int:
@@ -180,11 +180,6 @@ def kept(directory: RunDirectory) -> Iterator[None]:
         raise UserError(f"{where}: {not_written(error)}; {left}") from error
 
 
-def resume_command(job: Job) -> str:
-    """The command that goes on with a run."""
-    return f"translate resume {shlex.quote(str(job.directory.path))}"
-
-
 def finished_line(progress: Progress, job: Job) -> str:
     """Says that a run has ended, and gives the command that makes it twice as long."""
     line = f"{job.directory.path}: the run is finished; nothing to do"
@@ -193,7 +188,7 @@ def finished_line(progress: Progress, job: Job) -> str:
         return line
     lengths = {"max_steps": progress.step, "max_epochs": progress.epoch, MAX_TIME: progress.elapsed}
     more = f"training.{reason}={2 * lengths[reason]:.0f}"
-    return f"{line}; for twice its length: {resume_command(job)} {more}"
+    return f"{line}; for twice its length: {job.directory.resume_command()} {more}"
 
 
 def short_time_lines(training: Training, job: Job, pairs: int) -> list[str]:
@@ -205,17 +200,17 @@ def short_time_lines(training: Training, job: Job, pairs: int) -> list[str]:
     if readings >= min(wanted, ENOUGH):
         return []
     seconds = progress.elapsed + progress.training_seconds * (wanted / readings - 1)
-    more = f"training.max_time={60 * math.ceil(seconds / 60)}"
+    more = f"{job.directory.resume_command()} training.max_time={60 * math.ceil(seconds / 60)}"
     steps = f"{progress.step:,} step{'s' * (progress.step != 1)}"
     read = f"{100 * readings:.2g} % of the pairs" if readings < 1 else f"{readings:.1f} readings of all pairs"
     aim = f"{wanted} readings, which are better" if wanted > 1 else "a whole reading"
-    return [f"note: the time was enough for {read}, {steps}; for {aim}: {resume_command(job)} {more}"]
+    return [f"note: the time was enough for {read}, {steps}; for {aim}: {more}"]
 
 
 def interrupted_line(reason: str, progress: Progress, job: Job) -> str:
-    """Says that a signal ended the run, and gives the command that goes on."""
+    """Says that a signal ended the run, and how to go on."""
     at = f"{reason} at step {progress.step:,}"
-    goes_on = resume_command(job)
+    goes_on = job.goes_on or job.directory.resume_command()
     if job.limits.end(job.limits.reached(progress)) is None and progress.finished is None:
         return f"{at}: saved; go on with: {goes_on}"
     return f"{at}, the last one: saved; this scores the run: {goes_on}"

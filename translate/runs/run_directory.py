@@ -4,6 +4,7 @@ import fcntl
 import json
 import os
 import re
+import shlex
 import shutil
 import socket
 from collections.abc import Iterator, Mapping
@@ -57,6 +58,14 @@ class RunDirectory:
     def has_checkpoint(self) -> bool:
         """Whether there is a checkpoint to resume from, possibly a damaged one."""
         return bool(step_folders(self.checkpoints))
+
+    def written(self) -> int | None:
+        """When the run was started or last resumed, in nanoseconds; ``None`` if there is none."""
+        return self.config.stat().st_mtime_ns if self.config.exists() else None
+
+    def resume_command(self) -> str:
+        """The command that goes on with the run."""
+        return f"translate resume {shlex.quote(str(self.path))}"
 
     def is_scored(self, step: int) -> bool:
         """Whether the final scores are those after ``step`` steps."""
