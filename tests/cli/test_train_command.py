@@ -238,7 +238,7 @@ def test_a_sweep_ends_with_a_table(tmp_path, capsys):
     settings = overrides_of(tmp_path, "rnn_luong", "training.max_steps=2", "training.validate_every=2")
     settings = [setting for setting in settings if not setting.startswith("run.")]
     assert run("-m", *settings, "training.seed=1,2", f"run.directory={tmp_path}/${{run.name}}") == 0
-    path = tmp_path / "sweep-grammar-rnn_luong-training.seed=1.tsv"
+    path = tmp_path / "grammar-rnn_luong-training.seed=1,2.tsv"
     header, *rows = (line.split("\t") for line in path.read_text().splitlines())
     assert header == ["run", "training.seed", "best step", "nll", "bleu", "aer", "time"]
     assert [row[:3] for row in rows] == [[f"grammar-rnn_luong-training.seed={n}", n, "2"] for n in "12"]

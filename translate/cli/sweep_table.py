@@ -11,9 +11,10 @@ SCORES = ("nll", "bleu", "chrf", "ter", "aer")
 
 
 class SweepRun(NamedTuple):
-    """A run of a sweep, and the overrides that other runs of it do not have."""
+    """A run of a sweep, its name without those of its values, and the overrides that others do not have."""
 
     directory: Path
+    name: str
     values: Mapping[str, str]
 
 

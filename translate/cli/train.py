@@ -195,14 +195,14 @@ def _run_hydra_job(config: "DictConfig", sweep: "list[SweepRun]") -> None:
         from translate.cli.sweep_table import SweepRun
 
         goes_on = SWEEP_GOES_ON
-        suffix = file_suffix(hydra_config.job.override_dirname)
+        name, suffix = config.run.name, file_suffix(hydra_config.job.override_dirname)
         if suffix:
-            OmegaConf.update(config, "run.name", f"{config.run.name}-{suffix}")
+            OmegaConf.update(config, "run.name", f"{name}-{suffix}")
         print(f"--- job {hydra_config.job.num}: {config.run.name}")
         given = (override.lstrip("+").partition("=") for override in hydra_config.overrides.task)
         excluded = hydra_config.job.config.override_dirname.exclude_keys
         values = {key: value for key, _, value in given if key not in excluded}
-        sweep.append(SweepRun(Path(config.run.directory), values))
+        sweep.append(SweepRun(Path(config.run.directory), name, values))
     choices = {str(group): choice for group, choice in hydra_config.runtime.choices.items()}
     overrides = hydra_config.overrides.task
     run_job(config, _free(overrides, choices, hydra_config.job.config_name), keys_of(overrides), goes_on)
@@ -328,17 +328,18 @@ def _run_hydra(options: Namespace, overrides: Sequence[str]) -> None:
                 application()
         finally:
             sys.argv = before
-            _end_sweep(sweep)
+            _end_sweep(sweep, options.overrides)
 
 
-def _end_sweep(sweep: "list[SweepRun]") -> None:
+def _end_sweep(sweep: "list[SweepRun]", overrides: Sequence[str]) -> None:
     """Print the table of a sweep's runs, and write it beside them; also after one that failed."""
     from translate.cli.sweep_table import write_table
     from translate.runs.run_directory import is_run
 
     runs = [run for run in sweep if is_run(run.directory)]
-    if len(runs) > 1:  # the first one's name belongs to no other sweep
-        path = runs[0].directory.parent / f"sweep-{runs[0].directory.name}.tsv"
+    if len(runs) > 1:
+        varied = [text for text in overrides if keys_of([text])[0] in runs[0].values]
+        path = runs[0].directory.parent / f"{runs[0].name}-{file_suffix(','.join(varied))}.tsv"
         print("---", *write_table(runs, path), sep="\n")
 
 
