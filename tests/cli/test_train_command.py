@@ -128,7 +128,28 @@ def test_long_suffixes_stay_short_and_apart():
         ),
         (["--max-time", "60"], "--max-time: no such option of translate train; settings are given as NAME="),
         (["--lr", "0.1"], "--lr: no such option of translate train; settings are given as NAME=VALUE"),
-        (["training.max_time", "=60"], "'training.max_time': an override is written name=value, without spa"),
+        (
+            ["training.max_time", "60"],
+            "'training.max_time': an override is written name=value (for example tr",
+        ),
+        *(
+            (given, "'training.max_time = 60': an override has no spaces around =: training.max_time=60\n")
+            for given in (["training.max_time", "=", "60", "run.name=x"], ["training.max_time = 60"])
+        ),
+        (["run.name=x", "training.max_time=", "60"], "'training.max_time= 60': an override has no spaces ar"),
+        (
+            ["optimizer.betas =[0.9,0.99]"],
+            "'optimizer.betas =': an override has no spaces around =: optimizer",
+        ),
+        (
+            ["--multirun", "optimizer.lr=0.1,", "0.2"],
+            "'0.2': commas alone separate the values of a sweep: optimizer.lr=0.1,0.2\n",
+        ),
+        (["attention=additive"], "attention: no such group; did you mean model/attention?\n"),
+        (
+            ["model/attention=Bahdanu"],
+            "model/attention=Bahdanu: no such choice; did you mean model/attention=add",
+        ),
         (
             ["training.max_time=10m"],
             "training.max_time: expected a number or null, got '10m'; a time is a number of seconds: 600",

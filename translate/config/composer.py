@@ -20,7 +20,7 @@ from omegaconf.errors import OmegaConfBaseException
 from translate.config.data import SPLITS
 from translate.config.declare import plain
 from translate.config.files import leaves
-from translate.config.messages import explain_composing, malformed, named_elsewhere
+from translate.config.messages import explain_composing, malformed, named_elsewhere, spaced
 from translate.config.names import config_directory, did_you_mean, display_path, listed, nearest, shorten
 from translate.config.settings import check_section_names
 from translate.errors import UserError
@@ -147,16 +147,20 @@ class Composer:
             UserError: for an override that cannot be read, and for a sweep without ``multirun``.
         """
         groups, completed = self.choices(), list[str]()
-        for text in overrides:
-            override = self._parse(text)
+        for number, text in enumerate(overrides):
+            try:
+                override = self._parse(text)
+            except UserError as error:
+                raise UserError(spaced(overrides, number, multirun=multirun) or str(error)) from error
             key = override.key_or_group
             if override.is_sweep_override() and not multirun:
                 other = (
                     "of several files write 'part*.en'" if key in FILES else f"a list is written {key}=[a,b]"
                 )
                 raise UserError(f"{shorten(text)}: several values are a sweep and need --multirun; {other}")
-            if "/" in key and key not in groups and not override.is_hydra_override():
-                raise UserError(f"{shorten(key)}: no such group{did_you_mean(nearest(key, groups))}")
+            whole = next((group for group in groups if group.endswith(f"/{key}")), None)
+            if (whole or "/" in key) and key not in groups and not override.is_hydra_override():
+                raise UserError(f"{shorten(key)}: no such group{did_you_mean(whole or nearest(key, groups))}")
             group, choice = key.replace(".", "/"), override.value()
             if "." in key and group in groups and isinstance(choice, str):
                 raise UserError(f"{key}: this is a section; a choice is written {group}={shorten(choice)}")

@@ -210,7 +210,7 @@ def malformed(text: str, reason: str, choices: Mapping[str, list[str]]) -> str:
     if "=" not in text and not text.startswith("~"):
         known = " (for example model=transformer)"
         if text.split(".")[0] in choices:
-            known = f", without spaces (for example {shorten(text)}=VALUE)"
+            known = f" (for example {shorten(text)}=VALUE)"
         for group, options in choices.items():
             if text == group:
                 known = f" (for example {group}={options[0]})"
@@ -219,6 +219,19 @@ def malformed(text: str, reason: str, choices: Mapping[str, list[str]]) -> str:
         return f"{shorten(text)!r}: an override is written name=value{known}"
     quoting = "text that is no list is quoted: \"name='[a b'\""
     return f"{shorten(text)!r}: not a valid override ({shorten(reason)}); {quoting}"
+
+
+def spaced(overrides: Sequence[str], number: int, *, multirun: bool) -> str:
+    """The message if spaces make the override of this number one that Hydra cannot read; else empty."""
+    before, text, *after = ("", *overrides)[number : number + 4]
+    found = re.search(r"([^\s=]+)(?: += *| *= +)([^\s'\"\[{(]*)", " ".join((before, text, *after)))
+    if found:
+        form = f"{found[1]}={found[2] or 'VALUE'}"
+        return f"{shorten(found[0])!r}: an override has no spaces around =: {shorten(form)}"
+    if multirun and "=" in before and "=" not in text:
+        form = f"{before.removesuffix(',')},{text}"
+        return f"{shorten(text)!r}: commas alone separate the values of a sweep: {shorten(form)}"
+    return ""
 
 
 def own_file_hint(text: str) -> str:
@@ -268,8 +281,9 @@ def missing_choice(name: str, choices: Mapping[str, list[str]]) -> str:
         return f"data={shorten(file)}: no such file"
     if group not in choices:
         return f"{shorten(group or name)}: no such group{did_you_mean(nearest(group or name, choices))}"
-    other = PAPERS.get(choice.lower())
-    near = other if other in choices[group] else nearest(choice, choices[group])
+    papers = (paper for paper, attention in PAPERS.items() if attention in choices[group])
+    near = nearest(choice.lower(), [*choices[group], *papers])
+    near = PAPERS.get(near or "", near)
     return (
         f"{group}={shorten(choice)}: no such choice{did_you_mean(near and f'{group}={near}')} "
         f"(there are {', '.join(choices[group])})"

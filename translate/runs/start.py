@@ -163,7 +163,7 @@ def config_to_resume(run: Path, overrides: Sequence[str]) -> DictConfig:
             given.merge_with(OmegaConf.from_dotlist([override]) if "=" in override[1:] else None)
         except (ValueError, OmegaConfBaseException, YAMLError) as error:
             raise UserError(
-                f"{shorten(override)}: expected NAME=VALUE, such as training.max_steps=4000"
+                f"{shorten(override)}: expected NAME=VALUE without spaces, such as training.max_steps=4000"
             ) from error
     plugins = given.run.plugins if isinstance(given.get("run"), DictConfig) and "plugins" in given.run else ()
     before = read_settings(RunDirectory(run), plugins)
