@@ -145,6 +145,7 @@ def test_long_suffixes_stay_short_and_apart():
             ["--multirun", "optimizer.lr=0.1,", "0.2"],
             "'0.2': commas alone separate the values of a sweep: optimizer.lr=0.1,0.2\n",
         ),
+        (["run.name='a = b"], '"run.name=\'a = b": not a valid override'),
         (["attention=additive"], "attention: no such group; did you mean model/attention?\n"),
         (
             ["model/attention=Bahdanu"],

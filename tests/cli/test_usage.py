@@ -127,5 +127,11 @@ def test_a_folder_of_runs_names_the_runs_inside(tmp_path: Path, translate_comman
     (tmp_path / "second" / "config.yaml").unlink()
     missing, hint = tmp_path / "none", f"no such run directory; there is {tmp_path / 'first'}"
     assert translate_command("text", missing, "a").err == f"error: {missing}: {hint}\n"
+    inside, run = tmp_path / "first" / "checkpoints", f"; the run is {tmp_path / 'first'}\n"
+    inside.mkdir()
+    assert translate_command("text", inside, "a").err.endswith(f" (it has no config.yaml){run}")
+    assert translate_command("text", inside / "none", "a").err.endswith(f"none: no such run directory{run}")
+    said = translate_command("text", "A man.").err
+    assert said == "error: A man.: no such run directory; RUN comes first: translate text RUN SENTENCE\n"
     (tmp_path / "model.json").touch()
     assert "config.yaml); it is a model for other programs" in translate_command("text", tmp_path, "a").err

@@ -93,6 +93,7 @@ def text(
     line ends it.
     """
     check_sampling(search, samples)
+    _check_run(run)
     translator = machine.load_ensemble(run, search.ensemble)
     if any(vars(alignment).values()):
         note_unfinished(run)
@@ -156,6 +157,18 @@ def _blocks(sentences: list[str] | None, warnings: Counter[str]) -> Iterator[lis
     if sys.stdin is not None and sys.stdin.isatty():
         print_note("type sentences, one a line; Ctrl-D ends the input")
     return gather(input_lines(warnings))
+
+
+def _check_run(run: Path) -> None:
+    """Raise :class:`UserError` for what is no run directory, which may be a sentence."""
+    from translate.runs.run_directory import check_is_run
+
+    try:
+        check_is_run(run)
+    except UserError as error:
+        if run.exists() or run.parent.name or "did you mean" in str(error):
+            raise
+        raise UserError(f"{error}; RUN comes first: translate text RUN SENTENCE") from error
 
 
 def _refuse_file(run: Path, sentences: list[str], *, pictures: bool) -> None:

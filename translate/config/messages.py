@@ -224,7 +224,7 @@ def malformed(text: str, reason: str, choices: Mapping[str, list[str]]) -> str:
 def spaced(overrides: Sequence[str], number: int, *, multirun: bool) -> str:
     """The message if spaces make the override of this number one that Hydra cannot read; else empty."""
     before, text, *after = ("", *overrides)[number : number + 4]
-    found = re.search(r"([^\s=]+)(?: += *| *= +)([^\s'\"\[{(]*)", " ".join((before, text, *after)))
+    found = re.search(r"(?<!\S)([\w./@+~-]+)(?: += *|= +)([^\s'\"\[{(]*)", " ".join((before, text, *after)))
     if found:
         form = f"{found[1]}={found[2] or 'VALUE'}"
         return f"{shorten(found[0])!r}: an override has no spaces around =: {shorten(form)}"

@@ -215,7 +215,10 @@ def _neighbour(path: Path) -> str | None:
 
 
 def _runs_near(path: Path) -> str:
-    """The runs in a folder that is none itself, or beside it, or in ``runs``, as the end of a message."""
+    """The run that a path is in, or the runs in, or beside it, or in ``runs``, as the end of a message."""
+    for parent in path.parents:
+        if is_run(parent):
+            return f"; the run is {parent}"
     for folder in (path, path.parent, Path("runs")):
         with suppress(OSError):
             runs = sorted(str(run) for run in islice(folder.iterdir(), MOST_NEIGHBOURS) if is_run(run))
