@@ -114,7 +114,7 @@ def common(task: Task, model: str) -> dict[str, Any]:
         batch = 2048 if task.seconds >= LONG else 512 if few else 1024
     if task.on_gpu:  # 50 steps an epoch or more
         batch = 2 ** int(math.log2(min(16_384, max(batch, task.tokens / 50))))
-    intervals = 2.5 if short else 4.5 if task.seconds < LONG else 9.5  # one more validation is at the end
+    intervals = 2.5 if short else 4.5 if task.seconds < LONG else 6.5  # one more validation is at the end
     return {
         "tokenizer.vocabulary_size": 8000 if not short and task.pairs > 20_000 else 4000,
         "training.batch_tokens": batch,
