@@ -195,14 +195,14 @@ def test_signals_are_noted_and_handlers_put_back(capfd: pytest.CaptureFixture[st
 def test_where_nothing_is_to_be_saved_a_signal_says_how_to_go_on(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], number: signal.Signals, code: int
 ) -> None:
-    def signalled(begins: bool, goes_on: str | None) -> None:
+    def signalled(begins: bool, goes_on: str) -> None:
         with leave_on_signals(tmp_path, goes_on):
             if begins:
                 (tmp_path / "config.yaml").touch()
             signal.raise_signal(number)
 
     before, run = signal.getsignal(number), f"translate resume {tmp_path}"
-    for begins, goes_on, how in ((False, None, "the same command"), (True, None, run), (True, "so", "so")):
+    for begins, goes_on, how in ((False, "", "the same command"), (True, "", run), (True, "so", "so")):
         with pytest.raises(SystemExit) as left:
             signalled(begins, goes_on)
         assert (left.value.code, signal.getsignal(number)) == (code, before)

@@ -151,10 +151,7 @@ def note_no_data(keys: Sequence[str]) -> None:
 
 
 def run_job(
-    config: "DictConfig",
-    free: Collection[str] = (),
-    given: Sequence[str] | None = None,
-    goes_on: str | None = None,
+    config: "DictConfig", free: Collection[str] = (), given: Sequence[str] | None = None, goes_on: str = ""
 ) -> None:
     """Train, and exit with the code of :func:`translate.runs.life.train` unless it is 0.
 
@@ -190,7 +187,7 @@ def _run_hydra_job(config: "DictConfig", sweep: "list[SweepRun]") -> None:
     from hydra.types import RunMode
     from omegaconf import OmegaConf
 
-    hydra_config, goes_on = HydraConfig.get(), None
+    hydra_config, goes_on = HydraConfig.get(), ""
     if hydra_config.mode == RunMode.MULTIRUN:
         from translate.cli.sweep_table import SweepRun
 

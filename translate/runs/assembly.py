@@ -47,7 +47,7 @@ class Job(NamedTuple):
     limits: Limits
     device: torch.device
     world: World
-    goes_on: str | None = None
+    goes_on: str = ""
 
 
 class Assembly(NamedTuple):

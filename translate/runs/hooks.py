@@ -61,7 +61,7 @@ def handled(handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
 
 
 @contextmanager
-def leave_on_signals(directory: Path, goes_on: str | None = None) -> Iterator[None]:
+def leave_on_signals(directory: Path, goes_on: str = "") -> Iterator[None]:
     """While there is nothing to save, SIGTERM and Ctrl-C leave with their codes, and say how to go on.
 
     So does the second Ctrl-C of :class:`Signals`, which does not wait until the run is saved.

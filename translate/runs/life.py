@@ -44,7 +44,7 @@ from translate.translator import Translator
 READINGS, ENOUGH, MANY_PAIRS = 5, 3, 200_000
 
 
-def train(config: DictConfig, free: Collection[str] = (), goes_on: str | None = None) -> int:
+def train(config: DictConfig, free: Collection[str] = (), goes_on: str = "") -> int:
     """Train, score and describe a run; returns the exit code (75 after SIGTERM, 130 after Ctrl-C).
 
     Args:
