@@ -97,7 +97,7 @@ def test_an_ensemble_is_scored(
     [
         ("two.en one.fr", "two.en has 2 lines"),
         ("empty.en empty.en", "empty"),
-        ("two.en two.fr one.gold", "one.gold: 1 lines of links for 2 source sentences"),
+        ("two.en two.fr one.gold", "one.gold: 1 line of links for 2 source sentences"),
         ("two.en two.fr far.gold", "far.gold, line 2"),
         ("latin.fr two.fr", "latin.fr, line 1: not UTF-8"),
     ],
@@ -157,7 +157,7 @@ def test_sets_and_references(run: Path, files: Files, tmp_path: Path, translate_
     [
         (["--source", "{0}"], "2 files of --source but 1 of --reference"),
         (["--source", "{0}", "--reference", "{0}", "--gold", "{0}"], "--gold is for one test set"),
-        (["--source", "{0}", "--reference", "{0}", "--out", "{0}"], "1 files of --out for 2 test sets"),
+        (["--source", "{0}", "--reference", "{0}", "--out", "{0}"], "1 file of --out for 2 test sets"),
         (["--out", "none/file"], "there is no folder none"),
         (["--documents", "{0}", "--documents", "{0}"], "2 files of --documents for 1 test sets"),
     ],

@@ -242,7 +242,7 @@ def test_a_full_disk_is_told_and_the_rest_goes_on(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("source", "target", "message"),
     [
-        (b"a\nb\n", b"c\n", "has 1 lines but .* has more"),
+        (b"a\nb\n", b"c\n", "has 1 line but .* has more"),
         (b"a\n\xff\n", b"c\nd\n", "line 2: not UTF-8"),
         (b"x" * (1 << 20) + b"y\n", b"c\n", "line 1: longer than 1,048,576 bytes"),
         (b"", b"", "no sentence pair"),

@@ -49,6 +49,6 @@ def test_pairs_beyond_the_learned_positions_are_told_before_training(tmp_path: P
     with pytest.raises(UserError) as error:
         train_tiny(tmp_path / "run", "transformer", "data=files", *given, *sizes, "tokenizer.model_type=char")
     assert str(error.value) == (
-        "model.max_length=24: 1 training pairs have more pieces on a side, up to 121; raise it, or lower "
+        "model.max_length=24: 1 training pair with more pieces on a side, up to 121; raise it, or lower "
         "data.max_length (words)"
     )

@@ -109,7 +109,7 @@ def test_in_parts_the_step_is_the_same(corpus: EncodedCorpus) -> None:
 def test_one_pair_that_does_not_fit_ends_the_run(corpus: EncodedCorpus) -> None:
     model = undropped("luong")
     Cramped(model, 3)
-    with pytest.raises(UserError, match="out of memory at a batch of 1 pairs"):
+    with pytest.raises(UserError, match="out of memory at a batch of 1 pair, "):
         Recovery(updater(model), lower_memory=True)([collate(corpus, [0, 2])], 1)
 
 

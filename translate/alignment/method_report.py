@@ -11,7 +11,7 @@ import numpy as np
 from translate.alignment.alignment import Alignment, AlignmentChoice
 from translate.alignment.methods import METHODS, align
 from translate.alignment.pairs import EncodedPair
-from translate.config.names import aligned, escaped
+from translate.config.names import aligned, counted, escaped
 from translate.links.links import AlignmentScore, Gold, score
 from translate.models.seq2seq import Seq2Seq
 
@@ -72,8 +72,8 @@ class MethodReport:
         """The report as text."""
         choice, total = self.choice, self.num_target_words
         lines = [
-            f"{len(self.alignments['attention']):,} pairs, {total:,} target words; attention and norm: "
-            f"{choice.layer_and_heads}, shift {choice.shift}",
+            f"{counted(len(self.alignments['attention']), 'pair')}, {counted(total, 'target word')}; "
+            f"attention and norm: {choice.layer_and_heads}, shift {choice.shift}",
         ]
         rows = [[", ".join(pair), *map(_number, agreed)] for pair, agreed in self.agreements.items()]
         lines += ["", *aligned([["methods", "rank correlation", "same link"], *rows])]
@@ -85,7 +85,7 @@ class MethodReport:
     def _disputed_lines(self, total: int) -> list[str]:
         count = len(self.disputed)
         share = f" ({100 * count / total:.1f} %)" if total else ""
-        lines = [f"attention and erasure disagree on {count:,} target words{share}, in brackets:"]
+        lines = [f"attention and erasure disagree on {counted(count, 'target word')}{share}, in brackets:"]
         pairs = sorted({disputed.pair for disputed in self.disputed})
         for pair in pairs[:MAX_LISTED]:
             words = {one.target: self._words(one) for one in self.disputed if one.pair == pair}
@@ -97,7 +97,7 @@ class MethodReport:
             ]
             lines.append(escaped(f"{pair:>5}  {' '.join(marked)}   ({'; '.join(claims)})"))
         if len(pairs) > MAX_LISTED:
-            lines.append(f"... and in {len(pairs) - MAX_LISTED:,} more pairs")
+            lines.append(f"... and in {counted(len(pairs) - MAX_LISTED, 'more pair')}")
         return lines
 
 

@@ -21,7 +21,7 @@ from translate.cli.options import (
     with_groups,
 )
 from translate.cli.test_sets import EvaluationFiles, EvaluationSet, seen_line, seen_scores
-from translate.config.names import aligned, cut, escaped, listed, shorten, shown_path
+from translate.config.names import aligned, counted, cut, escaped, listed, shorten, shown_path
 from translate.errors import UserError
 
 EXAMPLES = """
@@ -215,7 +215,7 @@ def _read(system: System, test: EvaluationSet) -> list[str]:
     lines = read_lines(system.path)
     if len(lines) != len(test.source):
         raise UserError(
-            f"{shown_path(system.path)} has {len(lines):,} lines but {shown_path(test.name)} has "
+            f"{shown_path(system.path)} has {counted(len(lines), 'line')} but {shown_path(test.name)} has "
             f"{len(test.source):,}; line n of one must translate line n of the other"
         )
     return lines

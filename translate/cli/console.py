@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
-from translate.config.names import escaped
+from translate.config.names import counted, escaped
 from translate.errors import UserError, UserNotice
 
 if TYPE_CHECKING:
@@ -201,7 +201,7 @@ def print_warnings(translator: "Translator") -> None:
         shown = (
             " ".join(map(escaped, sorted(translator.unknown))) if kind in (UNKNOWN, PARTLY_UNKNOWN) else ""
         )
-        print_warning(f"{count} sentence{'s' * (count != 1)}: {kind}{shown and f': {shown}'}")
+        print_warning(f"{counted(count, 'sentence')}: {kind}{shown and f': {shown}'}")
 
 
 def progress(

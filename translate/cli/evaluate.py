@@ -21,7 +21,7 @@ from translate.cli.options import (
 )
 from translate.cli.source_options import most_context, other_length
 from translate.cli.test_sets import EvaluationFiles, EvaluationSet, seen_line, seen_scores
-from translate.config.names import shown_path
+from translate.config.names import counted, shown_path
 from translate.errors import UserError
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ class ScoreOptions:
         for name, given in (("--documents", self.documents), ("--out", self.out)):
             if given and len(given) != number:
                 raise UserError(
-                    f"evaluate: {len(given)} files of {name} for {number} test sets; give as many"
+                    f"evaluate: {counted(len(given), 'file')} of {name} for {number} test sets; give as many"
                 )
         for out in self.out or []:
             check_place(out)
@@ -174,7 +174,7 @@ def with_documents(
     for path, test in zip(files, tests, strict=True):
         ids = read_lines(path)
         if len(ids) != len(test.source):
-            raise other_length(path, len(ids), f"{len(test.source):,} sentences")
+            raise other_length(path, len(ids), counted(len(test.source), "sentence"))
         found.append(replace(test, context=list(previous_sentences(test.source, most, ids))))
     return found
 
@@ -221,7 +221,7 @@ def _table(test: EvaluationSet, row: dict[str, Any], language: str, *, headed: b
     from translate.evaluation.scores import CHANCE, TOO_SHORT, score_lines, too_short
 
     several = f", {len(test.references)} references" if len(test.references) > 1 else ""
-    lines = [f"{shown_path(test.name)}: {len(test.source):,} sentences{several}"] if headed else []
+    lines = [f"{shown_path(test.name)}: {counted(len(test.source), 'sentence')}{several}"] if headed else []
     lines += score_lines(row)
     if too_short(*test.references, target_language=language):
         lines.append(TOO_SHORT)

@@ -16,7 +16,7 @@ from translate.cli.text_options import (
     SampleOptions,
     SearchOptions,
 )
-from translate.config.names import shown_path
+from translate.config.names import counted, shown_path
 from translate.errors import UserError
 
 EXAMPLES = """
@@ -83,5 +83,5 @@ def file(
     bar.close()
     with aside(out) as new:
         new.write_bytes(found.write(texts))
-    print(f"{shown_path(out)}: {len(sentences):,} sentence{'s' * (len(sentences) != 1)} translated")
+    print(f"{shown_path(out)}: {counted(len(sentences), 'sentence')} translated")
     print_warnings(translator)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar, NamedTuple
 
 from translate.cli.options import flag, option
-from translate.config.names import shown_path
+from translate.config.names import counted, shown_path
 from translate.errors import UserError
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class TextDocuments:
             yield lines
             before = [*before, *lines][-most:] if most else []
         if ids is not None and number < len(ids):
-            raise other_length(self.document_ids, len(ids), f"{number:,} lines")
+            raise other_length(self.document_ids, len(ids), counted(number, "line"))
 
 
 def most_context(translator: "Translator", *given: str) -> int:
@@ -89,7 +89,8 @@ def most_context(translator: "Translator", *given: str) -> int:
 
 def other_length(path: Path | None, ids: int, sentences: str) -> UserError:
     return UserError(
-        f"{shown_path(path)}: {ids:,} ids of documents for {sentences}; expected as many lines as sentences"
+        f"{shown_path(path)}: {counted(ids, 'id')} of documents for {sentences}; expected as many lines as "
+        "sentences"
     )
 
 
@@ -129,7 +130,7 @@ class PictureInput:
         if len(names) == 1:
             names *= len(sentences)
         if len(names) != len(sentences):
-            few = "1 sentence" if len(sentences) == 1 else f"{len(sentences)} sentences"
+            few = counted(len(sentences), "sentence")
             raise UserError(f"--image: {len(names)} pictures for {few}; expected one, or as many")
         return [join_line(*pair) for pair in zip(names, sentences, strict=True)]
 

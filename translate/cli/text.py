@@ -33,7 +33,7 @@ from translate.cli.text_options import (
     check_sampling,
     search_config,
 )
-from translate.config.names import shorten, shown_path
+from translate.config.names import counted, shorten, shown_path
 from translate.errors import LineError, UserError
 
 if TYPE_CHECKING:
@@ -257,9 +257,9 @@ class Tolerant:
     def end(self) -> None:
         """Say how many lines failed, and end the command with exit code 1 if any did."""
         if self.failures:
-            lines = "1 line" if self.failures == 1 else f"{self.failures:,} lines"
             print_warning(
-                f"{lines} could not be translated and came out empty; the first error: {self.first}"
+                f"{counted(self.failures, 'line')} could not be translated and came out empty; the first "
+                f"error: {self.first}"
             )
             raise typer.Exit(FAILED)
 

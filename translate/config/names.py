@@ -85,6 +85,11 @@ def escaped(text: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
 
 
+def counted(number: int, noun: str, plural: str = "s") -> str:
+    """``1,234 pairs``, or ``1 pair``; ``plural`` is the ending of more than one."""
+    return f"{number:,} {noun}{plural * (number != 1)}"
+
+
 def shown_path(path: object) -> str:
     """A path in a message; of a long one the end, which tells most."""
     text = escaped(str(path))

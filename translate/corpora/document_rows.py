@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow
 
 from translate.config.data import DataConfig
-from translate.config.names import shown_path
+from translate.config.names import counted, shown_path
 from translate.corpora.columns import Column
 from translate.corpora.encoded import EncodedCorpus, Rows
 from translate.corpora.split import Split, SplitReader
@@ -40,8 +40,8 @@ def context_notes(data: DataConfig) -> list[str]:
     if not data.context_sentences:
         return []
     return [
-        f"sources stand after up to {data.context_sentences} previous sentences of their documents, "
-        f"{data.context_pieces:,} pieces at most"
+        f"sources stand after up to {counted(data.context_sentences, 'previous sentence')} of their "
+        f"documents, {data.context_pieces:,} pieces at most"
     ]
 
 
@@ -72,7 +72,8 @@ def numbered(table: Table, names: Sequence[str]) -> Iterator[Sequence[Sequence[A
 
 def _other_length(path: Path, ids: int, pairs: int) -> UserError:
     return UserError(
-        f"{shown_path(path)}: {ids:,} ids of documents for {pairs:,} sentence pairs; expected one line a pair"
+        f"{shown_path(path)}: {counted(ids, 'id')} of documents for {counted(pairs, 'sentence pair')}; "
+        "expected one line a pair"
     )
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from translate.config.data import SPLITS, DataConfig, FileSplit, members_of
-from translate.config.names import TABLES, cut, did_you_mean, is_code, listed, nearest, shorten
+from translate.config.names import TABLES, counted, cut, did_you_mean, is_code, listed, nearest, shorten
 from translate.corpora.document_rows import beside, numbered
 from translate.corpora.split import RawCorpus, Split, SplitReader
 from translate.corpora.tables import Table, check_table, is_table, pick, read_table
@@ -134,7 +134,7 @@ def _pair_blocks(source: Path, target: Path) -> Iterator[tuple[list[str], list[s
     counts = [count + len(read) - both + sum(1 for _ in side) for read, side in zip((first, second), sides)]
     if counts[0] != counts[1]:
         raise UserError(
-            f"{_short(source)} has {counts[0]} lines but {_short(target)} has {counts[1]}; "
+            f"{_short(source)} has {counted(counts[0], 'line')} but {_short(target)} has {counts[1]}; "
             f"line n of one must translate line n of the other"
         )
     if not counts[0]:

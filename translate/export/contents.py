@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from translate.alignment.alignment import Alignment
+from translate.config.names import counted
 from translate.errors import UserError, optional
 from translate.runs.run_directory import RunDirectory
 from translate.text.tokenizer import EOS
@@ -73,7 +74,7 @@ class Proof(NamedTuple):
         """The proof on one line, for the terminal and the model card."""
         links = f"; {self.relinked:,} of {self.words:,} words linked otherwise" if self.words else ""
         return (
-            f"{self.sentences:,} sentences translated by both: {self.differing:,} differ, "
+            f"{counted(self.sentences, 'sentence')} translated by both: {self.differing:,} differ, "
             f"greatest difference of a score {self.score_difference:.2e}{links}"
         )
 

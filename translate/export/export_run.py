@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from translate.config.data import DataConfig
-from translate.config.names import shorten
+from translate.config.names import counted, shorten
 from translate.corpora.corpus import load_corpus
 from translate.corpora.images.scene_corpus import generate_scenes, pair_of
 from translate.errors import UserError
@@ -79,7 +79,7 @@ def export_run(
             engine = _write(contents, export_format, new, quantization, plugins)
         if sources is None:
             sources = _validation(read_settings(contents.directory, plugins).data, num_sentences)
-        print(f"translating {len(sources):,} sentences with the run and with the export")
+        print(f"translating {counted(len(sources), 'sentence')} with the run and with the export")
         proof = prove(sources, rendered(contents.translate(sources, alignments=True)), engine(sources))
         write_card(contents, export_format, new, out.name, proof)
     return proof

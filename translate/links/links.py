@@ -9,7 +9,7 @@ from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import NamedTuple
 
-from translate.config.names import shorten, shown_path
+from translate.config.names import counted, shorten, shown_path
 from translate.errors import UserError
 from translate.text.lines import read_lines
 
@@ -113,8 +113,8 @@ def read_gold(
     for side, lengths in (("source", source_lengths), ("target", target_lengths)):
         if lengths is not None and len(lengths) != len(lines):
             raise UserError(
-                f"{name}: {len(lines)} lines of links for {len(lengths)} {side} sentences; "
-                f"expected one line a pair"
+                f"{name}: {counted(len(lines), 'line')} of links for "
+                f"{counted(len(lengths), f'{side} sentence')}; expected one line a pair"
             )
     unknown = [None] * len(lines)
     return [

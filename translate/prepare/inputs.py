@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow
 import pyarrow.parquet
 
-from translate.config.names import shorten, shown_path
+from translate.config.names import counted, shorten, shown_path
 from translate.corpora.local_files import check_language, has_no_header, matching, usual_columns
 from translate.corpora.tables import check_table, pick, read_table
 from translate.errors import UserError
@@ -190,8 +190,8 @@ def _side_by_side(given: Input) -> Iterator[RawPair]:
             short = paths[lines.index(None)]
             long = next(path for path, line in zip(paths, lines) if line is not None)
             raise UserError(
-                f"{shown_path(short)} has {number - 1:,} lines but {shown_path(long)} has more; line n "
-                f"of one must belong to line n of the other"
+                f"{shown_path(short)} has {counted(number - 1, 'line')} but {shown_path(long)} has more; "
+                f"line n of one must belong to line n of the other"
             )
         yield lines[0], lines[1], lines[2] if len(lines) > 2 else None
 

@@ -11,7 +11,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from translate.config.names import listed, shorten, shown_path
+from translate.config.names import counted, listed, shorten, shown_path
 from translate.corpora.prepared import MANIFEST, MAX_MANIFEST
 from translate.errors import UserError
 from translate.prepare.exchange import Remaining, columns_of, drop_repeated, store, write_splits
@@ -133,7 +133,7 @@ class Preparation:
                     for chunk in sorted(folder.iterdir()):
                         chunk.replace(raw / chunk.name)
                 write_text(done, "")
-                self.note(f"read {pairs:,} pairs of {given.corpus}: {given}")
+                self.note(f"read {counted(pairs, 'pair')} of {given.corpus}: {given}")
 
     def _exchange(self, executor: Executor) -> tuple[dict[str, list[Shard]], dict[str, Any]]:
         """Judge the rows, drop what is repeated, write the shards: returns them, and the report."""
@@ -162,8 +162,8 @@ class Preparation:
             learnt = learn_sample(executor, "left_pairs", links, self.work)
             if learnt.limited:
                 self.note(
-                    f"learnt from {learnt.pairs:,} pairs, for which --memory has room; more of it teaches "
-                    f"rarer words, up to links.sample_links"
+                    f"learnt from {counted(learnt.pairs, 'pair')}, for which --memory has room; more of it "
+                    f"teaches rarer words, up to links.sample_links"
                 )
             if learnt.pairs and not learnt.regression and links.min_probability is not None:
                 self.note("too few pairs to tell what a translation looks like: no links.min_probability")

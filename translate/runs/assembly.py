@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from translate.config.names import did_you_mean, nearest
+from translate.config.names import counted, did_you_mean, nearest
 from translate.config.settings import Settings
 from translate.config.targets import instantiate, resolve_target
 from translate.corpora.corpus import Corpus
@@ -100,8 +100,8 @@ def _check_lengths(encoded: EncodedCorpus, limit: int | None) -> None:
     longest = np.maximum(*encoded.lengths()) + 1  # with the end of sentence
     if count := int((longest > limit).sum()):
         raise UserError(
-            f"model.max_length={limit}: {count:,} training pairs have more pieces on a side, up to "
-            f"{longest.max():,}; raise it, or lower data.max_length (words)"
+            f"model.max_length={limit}: {counted(count, 'training pair')} with more pieces on a side, "
+            f"up to {longest.max():,}; raise it, or lower data.max_length (words)"
         )
 
 

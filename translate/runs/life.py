@@ -10,6 +10,7 @@ from pathlib import Path
 
 from omegaconf import DictConfig
 
+from translate.config.names import counted
 from translate.config.settings import Settings, check_config
 from translate.corpora.caches import cache_directory
 from translate.corpora.corpus import Corpus, Split, load_corpus
@@ -201,10 +202,9 @@ def short_time_lines(training: Training, job: Job, pairs: int) -> list[str]:
         return []
     seconds = progress.elapsed + progress.training_seconds * (wanted / readings - 1)
     more = f"{job.directory.resume_command()} training.max_time={60 * math.ceil(seconds / 60)}"
-    steps = f"{progress.step:,} step{'s' * (progress.step != 1)}"
     read = f"{100 * readings:.2g} % of the pairs" if readings < 1 else f"{readings:.1f} readings of all pairs"
     aim = f"{wanted} readings, which are better" if wanted > 1 else "a whole reading"
-    return [f"note: the time was enough for {read}, {steps}; for {aim}: {more}"]
+    return [f"note: the time was enough for {read}, {counted(progress.step, 'step')}; for {aim}: {more}"]
 
 
 def interrupted_line(reason: str, progress: Progress, job: Job) -> str:

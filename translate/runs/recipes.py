@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from omegaconf import DictConfig, OmegaConf
 
 from translate.config.files import choice_of
+from translate.config.names import counted
 from translate.errors import UserError
 from translate.runs.run_directory import RunDirectory
 
@@ -250,8 +251,7 @@ def seconds_of(
 def described(task: Task, limits: Mapping[str, Any], chosen: Mapping[str, Any]) -> list[str]:
     """The lines that tell what was chosen, as it is given on the command line."""
     ends = ", ".join(f"{name}={value:g}" for name, value in limits.items() if value is not None)
-    pairs = f"{task.pairs:,} training pair{'s' * (task.pairs != 1)}"
-    lines = [f"chosen for {pairs} and {ends} (what you give is kept):"]
+    lines = [f"chosen for {counted(task.pairs, 'training pair')} and {ends} (what you give is kept):"]
     for sections in (("model",), ("tokenizer", "training"), SECTIONS):
         values = [f"{name}={value}" for name, value in chosen.items() if name.split(".")[0] in sections]
         lines += ["  " + " ".join(values)] if values else []

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from translate.alignment.alignment import Alignment, AlignmentChoice
 from translate.alignment.regions import alignment_scores
+from translate.config.names import counted
 from translate.config.settings import Settings
 from translate.corpora.batching import collate, plan_batches
 from translate.corpora.corpus import Corpus, Split
@@ -172,7 +173,7 @@ def finish(
         "tokens_per_second": round(progress.tokens / max(1e-9, progress.training_seconds), 1),
     }
     if corpus.test is not None:
-        print(f"translating the {len(corpus.test.source):,} test sentences, to score them", flush=True)
+        print(f"translating {counted(len(corpus.test.source), 'test sentence')} for scores", flush=True)
         scores["test"] = score_split(
             translator,
             corpus.test,
@@ -188,7 +189,7 @@ def finish(
     for line in final_lines(scores.get("test")):
         print(line, flush=True)
     for kind, count in translator.warnings.items():
-        print(f"warning: {count:,} sentence{'s' * (count != 1)}: {kind}", flush=True)
+        print(f"warning: {counted(count, 'sentence')}: {kind}", flush=True)
     print(f"model card {directory.card}", flush=True)
     changes = changes_since_start(progress, directory)
     print(*closing_lines(settings, progress, scores, changes, directory), sep="\n", flush=True)
@@ -248,7 +249,7 @@ def final_lines(scores: dict[str, Any] | None) -> list[str]:
     lines = [f"test: {line}" for line in score_lines(scores)]
     for name, own in scores.get("corpora", {}).items():
         values = f"BLEU {own['bleu']:.2f}  chrF {own['chrf']:.2f}  TER {own['ter']:.2f}"
-        lines.append(f"test of {name}: {values}  ({own['pairs']:,} pairs)")
+        lines.append(f"test of {name}: {values}  ({counted(own['pairs'], 'pair')})")
     return lines
 
 

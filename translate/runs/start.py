@@ -14,7 +14,7 @@ from yaml import YAMLError  # type: ignore[import-untyped]
 
 from translate.config.declare import plain
 from translate.config.files import leaves
-from translate.config.names import shorten
+from translate.config.names import counted, shorten
 from translate.config.settings import Settings, check_config
 from translate.config.training import MOST_THREADS, RuntimeConfig
 from translate.corpora.augmentation import Augmenter
@@ -78,9 +78,8 @@ def start(job: Job, corpus: Corpus, config: DictConfig) -> Assembly:
             tokenizers.save(new)
         repeated = len(corpus.train) - write_pairs(directory, corpus.train)
         if repeated > MOST_REPEATED * len(corpus.train):
-            print(
-                f"note: {repeated:,} training pairs repeat others; translate prepare drops them", flush=True
-            )
+            pairs = counted(repeated, "repeated training pair")
+            print(f"note: {pairs}; translate prepare drops repetitions", flush=True)
     else:
         seed_process(settings.training.seed, world.rank, 0)
     return assembly
@@ -295,8 +294,8 @@ def keep_threads(runtime: RuntimeConfig, state: Mapping[str, Any]) -> None:
         use_threads(before)
     elif runtime.threads != before:
         print(
-            f"note: the run had {before} threads so far and has {runtime.threads} now; what follows is not "
-            f"bitwise that of an uninterrupted run (runtime.threads={before} would be)",
+            f"note: the run had {counted(before, 'thread')} so far and has {runtime.threads} now; what "
+            f"follows is not bitwise that of an uninterrupted run (runtime.threads={before} would be)",
             flush=True,
         )
 

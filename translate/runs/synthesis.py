@@ -15,7 +15,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from translate.config.names import listed, shown_path
+from translate.config.names import counted, listed, shown_path
 from translate.corpora.caches import fingerprint
 from translate.corpora.columns import Column
 from translate.corpora.filters import repeated_texts
@@ -57,8 +57,9 @@ class Counts:
         """Two lines for the user."""
         translated = self.lines - self.skipped.total()
         return [
-            f"{self.lines:,} lines: {_listed(self.skipped, LINES)}{translated:,} translated",
-            f"{self.translations:,} translations: {_listed(self.dropped, DROPPED)}{self.pairs:,} pairs",
+            f"{counted(self.lines, 'line')}: {_listed(self.skipped, LINES)}{translated:,} translated",
+            f"{counted(self.translations, 'translation')}: {_listed(self.dropped, DROPPED)}"
+            f"{counted(self.pairs, 'pair')}",
         ]
 
 

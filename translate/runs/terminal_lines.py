@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
-from translate.config.names import aligned
+from translate.config.names import aligned, counted
 from translate.config.settings import Settings
 from translate.config.training import TrainingConfig
 from translate.corpora.split import Split
@@ -147,7 +147,7 @@ def start_lines(
     model, device = training.update.model, training.update.device
     precision = str(training.update.precision).removeprefix("torch.")
     threads_used = torch.get_num_threads()
-    threads = f", {threads_used} thread{'s' * (threads_used > 1)}" if device.type == "cpu" else ""
+    threads = f", {counted(threads_used, 'thread')}" if device.type == "cpu" else ""
     count = training.update.parallel.world.size
     processes = f"; {count} processes by {settings.runtime.parallel}" if count > 1 else ""
     frozen = sum(parameter.numel() for parameter in model.parameters() if not parameter.requires_grad)
@@ -158,7 +158,7 @@ def start_lines(
     return [
         f"model {settings.model.get('name', type(model).__name__)}: {model.num_parameters():,} parameters"
         f"{kept}, {len(model.output_weight):,} target pieces",
-        f"{batches:,} batch{'es' * (batches != 1)} an epoch of at most {settings.training.batch_tokens:,} "
+        f"{counted(batches, 'batch', 'es')} an epoch of at most {settings.training.batch_tokens:,} "
         f"target tokens{steps}; device {device}{threads}, {precision}{processes}",
         f"run directory {directory.path}",
         "nll: the negative log-likelihood of a target piece (a word or a part of one)"
@@ -171,9 +171,9 @@ def closing_lines(
     settings: Settings, progress: Progress, scores: Mapping[str, Any], changes: str, directory: RunDirectory
 ) -> list[str]:
     """The run as a table, one line a row; ``changes`` are those of the scores since its start."""
-    epochs = f"{progress.epoch:,} whole epoch{'s' * (progress.epoch != 1)}"
+    epochs = counted(progress.epoch, "whole epoch")
     if settings.data.stages:  # the end of a stage cuts an epoch short
-        epochs = f"{progress.epoch + bool(progress.batch or progress.block):,} epochs started"
+        epochs = f"{counted(progress.epoch + bool(progress.batch or progress.block), 'epoch')} started"
     rows = {
         "steps": f"{progress.step:,}, {epochs}",
         "target tokens": f"{progress.tokens:,}, {scores['tokens_per_second']:,.0f} a second",

@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from translate.config.names import counted
 from translate.corpora.batching import Batch
 from translate.errors import UserError
 from translate.training.losses import by_tensor
@@ -76,9 +77,10 @@ class Recovery:
             alone = update.parallel.engine is None
             lower = ", or training.out_of_memory=lower to compute such batches in parts" if alone else ""
             raise UserError(
-                f"step {step}: out of memory at a batch of {count} pairs, {failed.source.shape[1]} source "
-                f"and {length} target tokens each; try training.batch_tokens={max(1, tokens // 2)} (with "
-                f"twice the training.accumulate the steps stay as large){lower}"
+                f"step {step}: out of memory at a batch of {counted(count, 'pair')}, "
+                f"{failed.source.shape[1]} source and {length} target tokens each; try "
+                f"training.batch_tokens={max(1, tokens // 2)} (with twice the "
+                f"training.accumulate the steps stay as large){lower}"
             )
         self.part_tokens = max(1, tokens // 2)
         return (

@@ -38,7 +38,7 @@ from translate.cli.options import (
     with_groups,
 )
 from translate.cli.source_options import PictureInput, check_words_alone
-from translate.config.names import shown_path
+from translate.config.names import counted, shown_path
 from translate.errors import UserError
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ def pair(
             line, best, context, method=weighting.method, whitespace=weighting.whitespace
         )
         drawn = document.draw(out, values=picture.values, style=picture.style)
-        print(f"heatmap of {len(document.starts)} sentences written to {drawn}")
+        print(f"heatmap of {counted(len(document.starts), 'sentence')} written to {drawn}")
         return
     if alignment is None or weighting != WeightOptions():
         (alignment,) = translator.align(

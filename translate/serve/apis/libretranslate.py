@@ -5,7 +5,6 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 from starlette.responses import Response
 
-from translate.config.names import listed
 from translate.serve.catalogue import Code
 from translate.serve.documents import FORMATS
 from translate.serve.languages import identify, language_name
@@ -45,9 +44,7 @@ async def _translate(asked: Asked) -> Response:
     texts, target = service.check_texts(body.q), body.target
     sources = [_source(service, body.source, text) for text in texts]
     if target not in service.catalogue.languages():
-        raise RefusalError(
-            400, f"{target[:20]} is not supported; expected {listed(service.catalogue.targets())}"
-        )
+        service.catalogue.find(None, target)  # refuses it, and lists those that there are
 
     others = 0 if body.format == "html" else body.alternatives
     # A text that is in the target language already stays.
@@ -140,9 +137,7 @@ def _source(service: Service, code: str, text: str) -> tuple[str, dict[str, Any]
             found = {"confidence": 0.0, "language": identify(text, sources)[0]}
         return found["language"], found
     if code not in service.catalogue.languages():
-        raise RefusalError(
-            400, f"{code[:20]} is not supported; expected {listed(service.catalogue.sources())}"
-        )
+        service.catalogue.find(code, None)  # refuses it
     return code, None
 
 

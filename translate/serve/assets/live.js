@@ -139,7 +139,7 @@ async function listOthers(index, moveFocus) {
       return create("li", {}, button);
     });
     list.replaceChildren(...(items.length ? items : [create("li", { textContent: "nothing else" })]));
-    tell(`${items.length} words could stand there`, "spoken");
+    tell(`${items.length} word${items.length === 1 ? "" : "s"} could stand there`, "spoken");
     if (moveFocus) list.querySelector("button")?.focus();
   });
 }

@@ -41,7 +41,7 @@ def read(name: str, content: bytes, language: str = "") -> Document:
         language: of the text, a code: its rules tell where sentences end.
     Raises:
         UserError: for another format, for a file that is damaged, too large or nested too deeply, and for
-            one that is not empty and has no sentence to translate, unless it is a catalogue.
+            one that is not empty and has nothing to translate, unless it is a catalogue: it is done.
     """
     suffix = "." + name.rpartition(".")[2].lower()
     shown = shown_path(name)
@@ -50,7 +50,6 @@ def read(name: str, content: bytes, language: str = "") -> Document:
     if len(content) > MAX_BYTES:
         raise UserError(f"{shown}: {len(content):,} bytes; expected at most {MAX_BYTES:,}")
     document = FORMATS[suffix](content, shown, language)
-    is_done = FORMATS[suffix] in (read_po, read_xliff)  # when all messages have their translations
-    if content.strip() and not (document.sentences or is_done):
+    if content.strip() and not document.sentences and FORMATS[suffix] not in (read_po, read_xliff):
         raise UserError(f"{shown}: no text to translate was found in it")
     return document
