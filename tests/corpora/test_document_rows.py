@@ -103,7 +103,7 @@ def test_held_out_pairs_are_whole_documents(tmp_path: Path) -> None:
 
 
 def test_documents_are_not_divided() -> None:
-    with pytest.raises(UserError, match="every document has more than 1 pairs"):
+    with pytest.raises(UserError, match="every document has more than 1 pair "):
         draw_documents(np.array([3, 3, 4, 4]), {"validation": 1}, 1)
 
 

@@ -61,7 +61,7 @@ def test_of_gold_a_word_takes_its_sure_links_or_else_its_possible_ones(tmp_path:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("0-0\n", r"1 lines of links, but the training split has 3 pairs \(4 before filtering\)"),
+        ("0-0\n", r"1 line of links, but the training split has 3 pairs \(4 before filtering\)"),
         ("0-0\n\n1-0\n0-0\n", "line 3: link '1-0' points to source word 1, but the source has 1 words"),
         ("0-0\n0-0\n0:0\n", "line 3: '0:0'"),
     ],
@@ -132,6 +132,6 @@ def test_after_a_signal_the_same_command_goes_on(tmp_path: Path, monkeypatch: py
 def test_training_stops_at_a_wrong_file_before_anything_is_written(tmp_path: Path) -> None:
     (tmp_path / "links").write_text("0-0\n")
     given = ("training.guided_alignment=1", f"training.guided_links={tmp_path / 'links'}")
-    with pytest.raises(UserError, match="1 lines of links, but the training split has 60 pairs"):
+    with pytest.raises(UserError, match="1 line of links, but the training split has 60 pairs"):
         train_tiny(tmp_path / "run", "rnn_luong", *TINY, *given)
     assert not (tmp_path / "run").exists()

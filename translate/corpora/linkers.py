@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from translate.config.names import counted
 from translate.corpora.columns import ROWS, Column, stored_lines
 from translate.corpora.corpus import Corpus
 from translate.corpora.split import Split
@@ -71,8 +72,8 @@ def links_of_file(path: Path, corpus: Corpus) -> WrittenLinks:
         if len(lines) != corpus.num_read or split.numbers is None:
             before = f" ({corpus.num_read:,} before filtering)" if corpus.num_read != len(split) else ""
             raise UserError(
-                f"training.guided_links={path}: {len(lines):,} lines of links, but the training split has "
-                f"{len(split):,} pairs{before}; expected one line a pair"
+                f"training.guided_links={path}: {counted(len(lines), 'line')} of links, but the training "
+                f"split has {counted(len(split), 'pair')}{before}; expected one line a pair"
             )
         numbers = split.numbers
     return WrittenLinks(lines, f"{path}, line ", numbers)
