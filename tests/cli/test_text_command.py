@@ -248,6 +248,13 @@ def test_a_dash_is_standard_input(run: Path, translate_command: Command) -> None
     assert (long.code, long.out.count("\n")) == (0, 1)
 
 
+def test_a_sentence_without_quotes_is_told(run: Path, translate_command: Command) -> None:
+    result = translate_command("text", run, "I", "love", "you.")
+    assert result.err == "note: 3 sentences of one word each; a sentence of several is put in quotes\n"
+    assert result.out.count("\n") == 3
+    assert "quotes" not in translate_command("text", run, "I love", "you.").err
+
+
 def test_markup_alone_is_not_blank(run: Path, translate_command: Command) -> None:
     assert translate_command("text", run, "--markup", "<br/>", "{0}") == (0, "<br/>\n{0}\n", "")
 

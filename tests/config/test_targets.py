@@ -104,7 +104,7 @@ class TestTargets:
 
     def test_what_the_constructor_refuses_has_the_path(self):
         node = {"_target_": "translate.training.schedules.Linear", "total": 3, "warmup": 5}
-        with pytest.raises(UserError, match=r"^schedule\.total: expected more steps"):
+        with pytest.raises(UserError, match=r"^schedule\.warmup: expected fewer steps"):
             instantiate(node, "schedule", [])
         parameter = torch.nn.Parameter(torch.zeros(3))
         with pytest.raises(UserError, match=r"^optimizer: Invalid learning rate"):

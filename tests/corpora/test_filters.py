@@ -13,6 +13,7 @@ from translate.corpora import filters
 from translate.corpora.columns import Column
 from translate.corpora.corpus import Corpus, load_corpus
 from translate.corpora.filters import count_words, hashes_of, repeated
+from translate.errors import UserError
 
 
 def load(tmp_path: Path, source: list[str], target: list[str], **values: Any) -> Corpus:
@@ -87,6 +88,7 @@ def test_held_out_pairs_are_spread_disjoint_and_repeatable(tmp_path: Path) -> No
 def test_small_corpora_keep_their_training_data(tmp_path: Path, num_pairs: int, held: int) -> None:
     lines = [str(i) for i in range(num_pairs)]
     corpus = load(tmp_path, lines, lines, validation_pairs=1000)
+    assert any("source and target are the same" in note for note in corpus.notes)
     told = any("a tenth, in place of data.validation_pairs=1000" in note for note in corpus.notes)
     assert told == (held > 0)
     assert (len(corpus.validation) if corpus.validation else 0) == held
@@ -100,6 +102,14 @@ def test_given_validation_is_used_and_overlap_is_told(tmp_path: Path) -> None:
     assert corpus.notes == (
         "validation pairs that are also in train: 1; data.drop_overlap=true takes them out of train",
     )
+
+
+def test_held_out_pairs_that_are_all_in_train_flatter(tmp_path: Path) -> None:
+    given = {"source": write(tmp_path / "v.en", ["a", "b"]), "target": write(tmp_path / "v.fr", ["x", "y"])}
+    corpus = load(tmp_path, ["a", "b"], ["x", "y"], validation=given)
+    assert corpus.notes[1].startswith("warning: all validation pairs are also in train: their scores are too")
+    with pytest.raises(UserError, match=r"data\.drop_overlap: no training pair is left"):
+        load(tmp_path, ["a", "b"], ["x", "y"], validation=given, drop_overlap=True)
 
 
 @pytest.mark.parametrize("at_once", [1 << 20, 13])

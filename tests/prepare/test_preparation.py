@@ -186,6 +186,15 @@ def test_another_recipe_does_not_go_on_with_a_folder(tmp_path: Path) -> None:
         prepare(recipe({"a": files}, **NEAR), tmp_path / "out")
 
 
+def test_a_wrong_file_is_no_obstacle_to_the_right_one(tmp_path: Path) -> None:
+    files = write_pairs(tmp_path, "a", PAIRS[:50])
+    Path(files["target"]).write_text("one line\n")
+    with pytest.raises(UserError, match="corpus a: "):
+        prepare(recipe({"a": files}, **NEAR), tmp_path / "out")
+    write_pairs(tmp_path, "a", PAIRS[:50])
+    assert prepare(recipe({"a": files}, **NEAR), tmp_path / "out")["splits"]["train"] == 50
+
+
 @pytest.mark.parametrize(("text", "expected"), [("[]", "another recipe"), ("{", "damaged")])
 @pytest.mark.parametrize("file", ["manifest.json", "plan.json"])
 def test_a_stranger_s_file_in_the_folder(tmp_path: Path, file: str, text: str, expected: str) -> None:

@@ -111,6 +111,11 @@ def test_recipe_goes_on_where_it_ended(tmp_path: Path, capsys: pytest.CaptureFix
     assert guide(config, out) == 0
     assert capsys.readouterr().out.count("nothing to do") == 3
     assert {path: path.stat().st_mtime_ns for path in out.rglob("*") if path.is_file()} == before
+    other = compose(
+        overrides_of(tmp_path / "x", "transformer", *TINY, "data.num_train=61"), check=check_config
+    )
+    with pytest.raises(UserError, match=r"data\.num_train was 60, now 61"):
+        guide(other, out)
     assert not (tmp_path / "x").exists()
 
 

@@ -127,9 +127,9 @@ def test_memory_is_the_peak_of_the_process() -> None:
 @pytest.mark.parametrize(
     ("epoch", "batch", "pairs", "expected"),
     [
-        (0, 2, 5000, "enough for 25 % of the pairs, 9 steps; for 5 readings, which are better: {} 21"),
-        (1, 2, 5000, "enough for 1.2 readings of all pairs, 9 steps; for 5 readings, which are better: {} 5"),
-        (0, 4, 400_000, "enough for 50 % of the pairs, 9 steps; for a whole reading: {} 3"),
+        (0, 2, 5000, "enough for 25 % of the pairs, 9 steps; for 5 epochs, which are better: {} 21"),
+        (1, 2, 5000, "enough for 1.2 epochs, 9 steps; for 5 epochs, which are better: {} 5"),
+        (0, 4, 400_000, "enough for 50 % of the pairs, 9 steps; for a whole epoch: {} 3"),
         (1, 0, 400_000, None),
         (3, 0, 5000, None),
     ],

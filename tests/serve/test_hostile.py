@@ -37,7 +37,7 @@ def refused(client: Client, body: Any, path: str = "/v1/translate", **headers: s
         (b'{"text": NaN}', 400, "not JSON"),
         (b"[" * 9_000 + b"]" * 9_000, 400, "expected a"),
         (b'"text"', 400, "a JSON string"),
-        ({}, 400, "text: Field required"),
+        ({}, 400, "text: this field is missing"),
         ({**TEXT, "txet": "a"}, 400, "txet: there is no such field"),
         ({**TEXT, "beam_size": 9}, 400, "beam_size: expected 1 to 8"),
         ({**TEXT, "n_best": 3, "beam_size": 2}, 400, "n_best"),
@@ -71,7 +71,7 @@ def test_a_wrong_request_is_refused_with_its_reason(
     ("body", "says"),
     [
         ({"source": "a", "target": ["b", "c"]}, "1 sources but 2 targets"),
-        ({"source": "a"}, "target: Field required"),
+        ({"source": "a"}, "target: this field is missing; see /docs"),
         ({"source": "", "target": "le"}, "no words"),
     ],
 )

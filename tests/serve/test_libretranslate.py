@@ -110,8 +110,8 @@ class TestByHand:
     @pytest.mark.parametrize(
         ("fields", "status", "says"),
         [
-            ({}, 400, "q: Field required"),
-            ({"q": TEXT, "target": "fr"}, 400, "source: Field required"),
+            ({}, 400, "q: this field is missing; see /docs"),
+            ({"q": TEXT, "target": "fr"}, 400, "source: this field is missing"),
             ({"q": TEXT, "source": "zz", "target": "fr"}, 400, "zz is not supported; expected en"),
             ({"q": TEXT, "source": "en", "target": "zz"}, 400, "zz is not supported; expected fr"),
             ({"q": TEXT, "source": "fr", "target": "en"}, 400, "not supported"),

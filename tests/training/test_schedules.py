@@ -66,7 +66,10 @@ def test_plateau_remembers_how_long_it_has_waited() -> None:
     [
         ({"_target_": "InverseSquareRoot", "warmup": 0}, "warmup: expected at least 1, got 0"),
         ({"_target_": "Constant", "warmup": -1}, "warmup: expected at least 0, got -1"),
-        ({"_target_": "Linear", "total": 5, "warmup": 5}, "total: expected more steps than warmup=5, got 5"),
+        (
+            {"_target_": "Linear", "total": 5, "warmup": 5},
+            "warmup: expected fewer steps than the run has, training.max_steps=5, got 5",
+        ),
         ({"_target_": "Plateau", "decay": 1.0}, "decay: expected more than 0 and less than 1, got 1.0"),
         ({"_target_": "Plateau", "patience": 0}, "patience: expected at least 1, got 0"),
         ({"_target_": "Halving", "epochs": -1}, "epochs: expected at least 0, got -1"),

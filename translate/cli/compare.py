@@ -225,7 +225,7 @@ def _lines(record: dict[str, Any]) -> list[str]:
     """Scores and tests as a table, sacrebleu's signatures, and the sentences that differ most."""
     baseline = _label(record["baseline"])
     lines = aligned([list(COLUMNS), *_rows(record)])
-    if len(record["systems"]) > 1:
+    if any("*" in line for line in lines):
         lines += ["", f"* p below {LIKELY}: unlikely if {baseline} were as good"]
     for system in record["systems"]:
         if system.get("seen_in_training"):

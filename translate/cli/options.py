@@ -138,7 +138,7 @@ class MachineOptions:
         use_processor(translator.model, chosen)
         if holder := holder_of(run):
             answers = RunDirectory(run).best().resolve().name
-            print_note(f"{run}: {holder} still trains it; the checkpoint {answers} is used")
+            print_note(f"{run}: {holder} still trains it; its best so far, {answers}, is used")
         if self.SHOWS_ALIGNMENTS:
             note_unfinished(run)
         return translator

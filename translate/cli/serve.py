@@ -200,7 +200,7 @@ def _serve(settings: ServerSettings, listener: "socket.socket") -> None:
 
     host, port = listener.getsockname()[:2]
     shown = f"[{host}]" if ":" in host else host
-    print_note(f"http://{shown}:{port} (Ctrl-C ends it)")
+    print_note(f"http://{shown}:{port} (the APIs: /docs; Ctrl-C ends it)")
     drain, workers = settings.work.drain, settings.work.workers
     if workers == 1:
         run_server(configured(settings.build(), drain), listener)

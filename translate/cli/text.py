@@ -99,6 +99,9 @@ def text(
         note_unfinished(run)
     if translator.reads != "picture":
         _refuse_file(run, sentences or [], pictures=translator.reads == "both")
+    words = sentences or []
+    if len(words) > 1 and all(word.isascii() and word.strip(".,!?").isalpha() for word in words):
+        print_note(f"{len(words)} sentences of one word each; a sentence of several is put in quotes")
     sentences = pictures.lines(translator, sentences)
     options = options_of(translator, output, alignment, search, lengths, samples, machine)
     most = documents.most(translator)

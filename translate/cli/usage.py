@@ -19,7 +19,7 @@ OTHER_NAMES = {
     "--n-best": "--num-return-sequences",
     "--source": "--input --file --src --testset",
     "--reference": "--ref",
-    "--target": "--tgt",
+    "--target": "--tgt --reference",
     "--out": "--output",
     "--device": "--gpu",
     "--spark": "--engine --master",

@@ -154,10 +154,9 @@ class Composer:
                 raise UserError(spaced(overrides, number, multirun=multirun) or str(error)) from error
             key = override.key_or_group
             if override.is_sweep_override() and not multirun:
-                other = (
-                    "of several files write 'part*.en'" if key in FILES else f"a list is written {key}=[a,b]"
-                )
-                raise UserError(f"{shorten(text)}: several values are a sweep and need --multirun; {other}")
+                other = f"; a list is written {key}=[a,b]" if key not in groups else ""
+                other = "; of several files write 'part*.en'" if key in FILES else other
+                raise UserError(f"{shorten(text)}: several values are a sweep and need --multirun{other}")
             whole = next((group for group in groups if group.endswith(f"/{key}")), None)
             if (whole or "/" in key) and key not in groups and not override.is_hydra_override():
                 raise UserError(f"{shorten(key)}: no such group{did_you_mean(whole or nearest(key, groups))}")

@@ -5,7 +5,7 @@ import re
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from itertools import product
+from itertools import islice, product
 from pathlib import Path
 from typing import Any
 
@@ -133,6 +133,8 @@ def _completed(
     train, others = splits["train"], {name: split for name, split in splits.items() if name != "train"}
     overlap, told = overlap_of(train, others, drop=data.drop_overlap)
     if data.drop_overlap and overlap:
+        if len(overlap) == len(train):
+            raise UserError("data.drop_overlap: no training pair is left, for all are in validation or test")
         dropped["overlap"] = len(overlap)
         train = train.without(overlap)
     elif overlap:
@@ -142,6 +144,8 @@ def _completed(
         train = train.part(0, data.max_train_pairs)
     validation, test = others.get("validation"), others.get("test")
     told = [*notes, *told]
+    if len(train) and all(source == target for source, target in islice(zip(train.source, train.target), 99)):
+        told.append("warning: source and target are the same; expected a text and its translation")
     return Corpus(data.name, *languages, train, validation, test, {"train": dropped}, tuple(told), num_read)
 
 

@@ -198,6 +198,11 @@ def overlap_of(train: Split, others: dict[str, Split], *, drop: bool) -> tuple[l
     found = set() if drop else {(train.source[row], train.target[row]) for row in rows}
     counts = {name: sum(pair in found for pair in zip(s.source, s.target)) for name, s in others.items()}
     told = [f"{name} pairs that are also in train: {count:,}" for name, count in counts.items() if count]
+    told += [
+        f"warning: all {name} pairs are also in train: their scores are too good, and choose nothing"
+        for name, count in counts.items()
+        if count == len(others[name]) > 0
+    ]
     return rows, [*told, *shared_documents(train, others)]
 
 

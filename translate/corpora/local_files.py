@@ -240,7 +240,8 @@ def _languages(data: DataConfig) -> tuple[str, str]:
     shown = listed(cut(name, 40) for name in names)
     raise UserError(
         f"{_short(data.train.source)}: cannot tell which columns are source and target; write "
-        f"data.source_field=NAME data.target_field=NAME with two of {shown}{first}"
+        f"data.source_field=NAME data.target_field=NAME with two of {shown}, or name them source and target, "
+        f"or by language codes such as en{first}"
     )
 
 

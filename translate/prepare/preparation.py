@@ -129,6 +129,8 @@ class Preparation:
                     try:
                         pairs = write_chunks(given, languages, folder)
                     except UserError as error:
+                        if not any(raw.iterdir()):  # the next try may have the right files
+                            (self.work / "plan.json").unlink()
                         raise UserError(f"corpus {given.corpus}: {error}") from error
                     for chunk in sorted(folder.iterdir()):
                         chunk.replace(raw / chunk.name)

@@ -50,7 +50,8 @@ def guide(config: DictConfig, out: str | Path, free: Collection[str] = ()) -> in
     if code:
         return code
     links = out / "links.txt"
-    if links.exists():
+    scores = [RunDirectory(out / name).scores for name in ("forward", "backward")]
+    if links.exists() and links.stat().st_mtime > max(path.stat().st_mtime for path in scores):
         print(f"{links}: exists already", flush=True)
     else:
         write_links(out / "forward", out / "backward", links, check_config(config))
@@ -147,11 +148,8 @@ def _guided_by(values: dict[str, Any], links: Path) -> dict[str, Any]:
 def _train(
     config: DictConfig, free: Collection[str], run: Path, change: Callable[[dict[str, Any]], dict[str, Any]]
 ) -> int:
-    """Train one of the runs, unless it has its scores."""
+    """Train one of the runs; a finished one is left as it is, and refused if it had other settings."""
     print(f"--- {run}", flush=True)
-    if RunDirectory(run).scores.exists():
-        print(f"{run}: the run is finished; nothing to do", flush=True)
-        return 0
     values = change(plain(config))
     values["run"] |= {"name": run.name, "directory": str(run)}
     values["training"]["resume"] = True

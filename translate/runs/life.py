@@ -189,7 +189,8 @@ def finished_line(progress: Progress, job: Job) -> str:
         return line
     lengths = {"max_steps": progress.step, "max_epochs": progress.epoch, MAX_TIME: progress.elapsed}
     more = f"training.{reason}={2 * lengths[reason]:.0f}"
-    return f"{line}; for twice its length: {job.directory.resume_command()} {more}"
+    how = f"{job.goes_on} with" if job.goes_on else job.directory.resume_command()
+    return f"{line}; for twice its length: {how} {more}"
 
 
 def short_time_lines(training: Training, job: Job, pairs: int) -> list[str]:
@@ -202,8 +203,8 @@ def short_time_lines(training: Training, job: Job, pairs: int) -> list[str]:
         return []
     seconds = progress.elapsed + progress.training_seconds * (wanted / readings - 1)
     more = f"{job.directory.resume_command()} training.max_time={60 * math.ceil(seconds / 60)}"
-    read = f"{100 * readings:.2g} % of the pairs" if readings < 1 else f"{readings:.1f} readings of all pairs"
-    aim = f"{wanted} readings, which are better" if wanted > 1 else "a whole reading"
+    read = f"{100 * readings:.2g} % of the pairs" if readings < 1 else f"{readings:.1f} epochs"
+    aim = f"{wanted} epochs, which are better" if wanted > 1 else "a whole epoch"
     return [f"note: the time was enough for {read}, {counted(progress.step, 'step')}; for {aim}: {more}"]
 
 

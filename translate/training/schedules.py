@@ -122,8 +122,8 @@ class _Decaying(Schedule):
     def __init__(self, total: int | None, warmup: Count = YAML, minimum: float = YAML) -> None:
         if total is not None and total <= warmup:
             raise ValueError(
-                f"total: expected more steps than warmup={warmup}, got {total}; it follows "
-                "training.max_steps, so raise that, or lower schedule.warmup"
+                f"warmup: expected fewer steps than the run has, training.max_steps={total}, got {warmup}; "
+                "lower it, or raise that"
             )
         self.total, self.warmup, self.minimum = total, warmup, minimum
         self.spent = 0.0

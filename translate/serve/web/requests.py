@@ -115,8 +115,8 @@ def checked(shape: type[Body], fields: dict[str, Any]) -> Body:
         return shape.model_validate(fields)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-        message = "there is no such field" if first["type"] == "extra_forbidden" else first["msg"]
-        message = shorten(message.removeprefix("Value error, "))
+        known = {"extra_forbidden": "there is no such field", "missing": "this field is missing; see /docs"}
+        message = shorten(known.get(first["type"], first["msg"]).removeprefix("Value error, "))
         field = "".join(f"{shorten(str(name), 40)}: " for name in first["loc"][:1])
         raise RefusalError(400, field + message) from error
 
