@@ -95,6 +95,9 @@ def test_tables(tmp_path: Path, form: str) -> None:
     assert (corpus.source_language, corpus.target_language) == ("fr", "en")
     wrong = message(train={"source": source}, source_field="fra", target_field="en")
     assert "no field 'fra'; did you mean fr?" in wrong
+    tabs = tmp_path / "tabs.csv"
+    tabs.write_text("yes, a\tb\n")
+    assert message(train={"source": str(tabs)}).endswith("its columns are apart by tabs, so name it .tsv")
     told = message(train={"source": source})
     assert "cannot tell which columns are source and target" in told
     assert ", or name them source and target, or by language codes such as en" in told

@@ -238,6 +238,8 @@ def _languages(data: DataConfig) -> tuple[str, str]:
     if {".tsv", ".csv"} & set(Path(str(data.train.source)).suffixes):
         first = "; if its first line is a pair, write data.source_field=1 data.target_field=2"
     shown = listed(cut(name, 40) for name in names)
+    if any("\t" in name for name in names):
+        first = "; its columns are apart by tabs, so name it .tsv"
     raise UserError(
         f"{_short(data.train.source)}: cannot tell which columns are source and target; write "
         f"data.source_field=NAME data.target_field=NAME with two of {shown}, or name them source and target, "
