@@ -67,24 +67,20 @@ def chain(stored: dict[str, Any], name: str) -> list[str]:
     return list(dict.fromkeys([*(part for need in needs for part in chain(stored, need)), name]))
 
 
-def commands(
-    recipe: dict[str, Any], name: str, data: str, ending: str = "", after: str = ""
-) -> list[list[str]]:
+def commands(recipe: dict[str, Any], name: str, data: str, ending: str = "") -> list[list[str]]:
     """The commands that make a recipe's run, after those it needs.
 
     Args:
-        recipe: as it is stored; ``{data}``, ``{ending}`` and ``{after}`` stand in its commands for the
-            arguments below.
+        recipe: as it is stored; ``{data}`` and ``{ending}`` stand in its commands for the arguments below.
         name: of the recipe.
         data: the folder of the raw files.
         ending: of the names of runs and files.
-        after: the ending of the next seed's.
     """
     lines = list(recipe.get("before", []))
     if "train" in recipe:
         data_settings = recipe.get("data", "data.path={data}")
         lines.append(f"train {recipe['train']} {data_settings} run.name={name}{{ending}}")
-    return [shlex.split(line.format(data=data, ending=ending, after=after)) for line in lines]
+    return [shlex.split(line.format(data=data, ending=ending)) for line in lines]
 
 
 def members(recipe: dict[str, Any], name: str, seed: int) -> list[str]:
@@ -170,8 +166,7 @@ def scores_of(
     source, target = recipe["pair"].split("-")
     test, reference = (str(find(folder, f"{stored['test']}.{language}")) for language in (source, target))
     out = Path(runs[0], f"{stored['test']}.{target}")
-    beam_size = recipe.get("beam_size", stored["beam_size"])
-    options = ["--beam-size", str(beam_size), "--lowercase", "--json", "--out", str(out)]
+    options = ["--beam-size", str(stored["beam_size"]), "--lowercase", "--json", "--out", str(out)]
     options += [word for run in runs[1:] for word in ("--ensemble", run)]
     found = json.loads(call("evaluate", runs[0], "--source", test, "--reference", reference, *options))
     found["bleu_tokenised"] = tokenised_bleu(read_lines(out), read_lines(reference), target)
@@ -183,10 +178,9 @@ def reproduce(stored: dict[str, Any], name: str, seed: int, folder: Path) -> boo
     recipe = recipe_of(stored, name)
     check_data(stored, recipe, folder)
     *needed, _ = chain(stored, name)
-    seeds = range(seed, seed + recipe.get("ensemble", recipe.get("teachers", 1)))
+    seeds = range(seed, seed + recipe.get("ensemble", 1))
     for part, number in [*((part, number) for number in seeds for part in needed), (name, seed)]:
-        endings = f"-seed{number}", f"-seed{number + 1}"
-        for words in commands(stored["recipes"][part], part, str(folder), *endings):
+        for words in commands(stored["recipes"][part], part, str(folder), f"-seed{number}"):
             if words[0] == "train":
                 call(*words, f"training.seed={number}", "training.resume=true")
             else:
@@ -259,7 +253,7 @@ def markdown(stored: dict[str, Any]) -> str:
 
 def _commands(stored: dict[str, Any]) -> Iterator[str]:
     for name, recipe in stored["recipes"].items():
-        for words in commands(recipe, name, "multi30k") if "teachers" not in recipe else ():
+        for words in commands(recipe, name, "multi30k"):
             yield " \\\n".join(
                 textwrap.wrap(typed(words), 130, subsequent_indent="    ", break_on_hyphens=False)
             )

@@ -20,7 +20,7 @@ TRAIN = (
 MORE = (
     "data=mixture data.source_language=en data.target_language=de"
     " data.corpora.old.choice=multi30k data.corpora.old.path={data}"
-    " data.corpora.new.choice=files data.corpora.new.train.source=more{after}.tsv"
+    " data.corpora.new.choice=files data.corpora.new.train.source=more{ending}.tsv"
     " data.corpora.new.validation_pairs=0"
 )
 
@@ -39,15 +39,14 @@ def test_a_recipe_is_trained_again_and_compared(
     def again(bleu: float, name: str = "tiny") -> tuple[int, str]:
         measured = {"pair": "en-de", "seeds": {7: {"bleu": bleu}}}
         forward = (
-            "backtranslate runs/tiny{ending} --source {data}/train.en.gz --forward --out more{after}.tsv"
+            "backtranslate runs/tiny{ending} --source {data}/train.en.gz --forward --out more{ending}.tsv"
         )
         taught = TRAIN.replace("data=multi30k ", "")
         recipes = {
             "tiny": measured | {"train": TRAIN},
             "two": measured | {"train": f"{TRAIN} runtime=ddp runtime.device=cpu"},
             "both": measured | {"needs": ["tiny"], "ensemble": 2},
-            "taught": measured
-            | {"needs": ["tiny"], "teachers": 2, "before": [forward], "train": taught, "data": MORE},
+            "taught": measured | {"needs": ["tiny"], "before": [forward], "train": taught, "data": MORE},
         }
         stored = {"signature": "", "beam_size": 2, "test": "test", "files": files}
         Path("results.yaml").write_text(yaml.safe_dump(stored | {"recipes": recipes}))
@@ -73,7 +72,7 @@ def test_a_recipe_is_trained_again_and_compared(
     texts = [result.text for result in both.translate(EN.splitlines(), beam_size=2)]
     assert Path("runs/tiny-seed7/test.de").read_text().splitlines() == texts
     code, shown = again(found, "taught")
-    assert Path("more-seed8.tsv").read_text().startswith("en\tde\n<synthetic> ")
+    assert Path("more-seed7.tsv").read_text().startswith("en\tde\n<synthetic> ")
     assert "new: files en-de, pairs: train 3, validation none" in shown
     Path("val.en").write_text(EN.replace("two", "some"))
     code, shown = again(found)
