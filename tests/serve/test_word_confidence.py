@@ -84,6 +84,9 @@ def test_the_command(copied: Path, tmp_path: Path, capsys: pytest.CaptureFixture
     assert json.loads((copied / FILE).read_text())["pairs"] == 2
     assert run_command([*command, "--reference", str(reference), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["pairs"] == 2
+    swapped = ["confidence", str(copied), "--source", str(reference), "--reference", str(source)]
+    assert run_command(swapped) == 2
+    assert "--source and --reference may be swapped" in capsys.readouterr().err
     assert run_command(command) == 2
     assert "--source and --reference go together" in capsys.readouterr().err
     assert run_command([*command, "--reference", str(reference), "--data-from-run"]) == 2

@@ -13,6 +13,7 @@ from translate.cli.options import (
     AsJson,
     BeamSize,
     TranslationMachine,
+    check_direction,
     check_languages,
     flag,
     option,
@@ -89,6 +90,9 @@ def compare(
     if files.number != 1:
         raise UserError(f"compare: {files.number} test sets; expected one")
     (test,) = files.read()
+    for system in given:
+        if system.is_run:
+            check_direction(system.path, test.name, "--reference")
     record = _record(given, test, comparing, machine)
     print(json.dumps(record) if as_json else "\n".join(_lines(record)))
     if comparing.figure:
@@ -193,6 +197,9 @@ def _read_systems(arguments: Sequence[str]) -> list[System]:
     for argument in arguments:
         name, _, path = argument.partition("=")
         if _is_run(argument):
+            if Path(argument).is_file():
+                shown = shown_path(argument)
+                raise UserError(f"{shown}: a file of translations has a name here, NAME={shown}")
             check_is_run(Path(argument))
             systems.append(System(names[Path(argument)], Path(argument), True))
         elif not name or not path:

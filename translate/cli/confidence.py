@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Annotated
 
-from translate.cli.options import AsJson, MachineOptions, Run, flag, option, with_groups
+from translate.cli.options import AsJson, MachineOptions, Run, check_direction, flag, option, with_groups
 from translate.errors import UserError
 
 EXAMPLES = """
@@ -43,6 +43,7 @@ def confidence(
     if source is None or reference is None:
         pairs = pairs_of_run(RunDirectory(run), machine.plugin or (), trusted=data_from_run)
     else:
+        check_direction(run, source, "--reference")
         names = f"{source.name} and {reference.name}"  # clients of the server read them
         pairs = pairs_of_files(source, reference, None)._replace(name=names)
     translator = machine.load(run)

@@ -13,6 +13,7 @@ from translate.cli.options import (
     Ensemble,
     Run,
     TranslationMachine,
+    check_direction,
     check_place,
     flag,
     option,
@@ -121,15 +122,12 @@ def evaluate(
     count before the source words, give pointing (the greatest weight of a word lies in its region) and IoU,
     fractions from 0 to 1.
     """
-    from translate.corpora.local_files import check_language
-
     scoring.check(files.number)
     tests = files.read()
     golds = links.read(tests)
-    translator = machine.load_ensemble(run, scoring.ensemble)
     for test in tests:
-        if all(translator.languages):
-            check_language(test.name, *translator.languages, "--source and --reference may be swapped")
+        check_direction(run, test.name, "--reference")
+    translator = machine.load_ensemble(run, scoring.ensemble)
     print_engine(translator.engine)
     if scoring.documents:
         tests = with_documents(translator, tests, scoring.documents)

@@ -235,3 +235,12 @@ def languages_of(run: Path) -> tuple[str, str]:
     keys = ("source_language", "target_language")
     source, target = (data.get(key) if isinstance(data, dict) else None for key in keys)
     return source if isinstance(source, str) else "", target if isinstance(target, str) else ""
+
+
+def check_direction(run: Path, source: str | Path | None, other: str) -> None:
+    """Raise :class:`UserError` for a file of sources that is, by its name, in the language a run writes."""
+    from translate.corpora.local_files import check_language
+
+    languages = languages_of(run)
+    if source is not None and all(languages):
+        check_language(source, *languages, f"--source and {other} may be swapped")

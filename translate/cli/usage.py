@@ -18,7 +18,7 @@ OTHER_NAMES = {
     "--beam-size": "--beam --beams --num-beams",
     "--n-best": "--num-return-sequences",
     "--source": "--input --file --src --testset",
-    "--reference": "--ref",
+    "--reference": "--ref --target",
     "--target": "--tgt --reference",
     "--out": "--output",
     "--device": "--gpu",

@@ -31,8 +31,8 @@ RAW = pyarrow.schema(
         ("line", pyarrow.int64()),
     ]
 )
-_FIELDS = "choose one with source_field and target_field of the corpus in a recipe"
-_DOCUMENT = "choose one with document of the corpus in a recipe"
+_FIELDS = "choose one by corpora.NAME.source_field and .target_field, in a recipe or by --set"
+_DOCUMENT = "choose one by corpora.NAME.document, in a recipe or by --set"
 
 RawPair = tuple[str, str, str | None]  # source, target, document
 

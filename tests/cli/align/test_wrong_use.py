@@ -8,7 +8,7 @@ from tests.cli.align.pairs import PAIR, write
 from tests.cli.commands import Command
 
 NO_EFFECT = "has no effect on"
-CORPUS = ["--source", "long.fr", "--target", "long.fr"]
+CORPUS = ["--source", "long.en", "--target", "long.fr"]
 REVERSE = [*CORPUS, "--reverse", "r"]
 CASES: dict[str, list[tuple[list[str], str]]] = {
     "pair": [
@@ -45,7 +45,8 @@ CASES: dict[str, list[tuple[list[str], str]]] = {
         ([], "missing option --source: source sentences, one a line"),
         (["--source", "a"], "missing option --target: their translations"),
         (["--source", "short.en", "--target", "long.fr"], "short.en has 1 line"),
-        (["--source", "latin.fr", "--target", "long.fr"], "latin.fr, line 2: not UTF-8"),
+        (["--source", "latin.en", "--target", "long.fr"], "latin.en, line 2: not UTF-8"),
+        (["--source", "long.fr", "--target", "short.en"], "--source and --target may be swapped"),
         ([*CORPUS, "--out", "a.html"], "a.html: expected one of .txt, .pharaoh"),
         ([*CORPUS, "--out", "a.json", "--weights"], f"--weights {NO_EFFECT} a.json"),
     ],
@@ -72,6 +73,7 @@ CASES: dict[str, list[tuple[list[str], str]]] = {
         ([*CORPUS, "--one-based"], "--one-based describes the file of gold links"),
         ([*CORPUS, "--gold", "g", "--reverse", "r"], "leave out --gold or --reverse"),
         ([*CORPUS, "--data-from-run"], "leave out --data-from-run"),
+        (["--source", "long.fr", "--target", "short.en"], "--source and --target may be swapped"),
     ],
     "report": [([*CORPUS, "--gold", "far.gold"], "far.gold, line 2")],
 }
@@ -92,9 +94,10 @@ def test_wrong_use(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "folder.png").mkdir()
     write(tmp_path / "short.en", "a")
+    write(tmp_path / "long.en", "a", "b")
     write(tmp_path / "long.fr", "a", "b")
     write(tmp_path / "far.gold", "0-0", "0-2")
-    (tmp_path / "latin.fr").write_bytes(b"a\n\xe9\n")
+    (tmp_path / "latin.en").write_bytes(b"a\n\xe9\n")
     before = sorted(tmp_path.iterdir())
     result = translate_command("align", command, run, *arguments)
     assert (result.code, result.out) == (2, "")

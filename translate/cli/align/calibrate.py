@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from translate.cli.align.options import SourceFile, TargetFile, Whitespace, note_context
 from translate.cli.console import print_note, progress
-from translate.cli.options import AsJson, BatchMachine, Run, flag, option, with_groups
+from translate.cli.options import AsJson, BatchMachine, Run, check_direction, flag, option, with_groups
 from translate.errors import UserError
 
 if TYPE_CHECKING:
@@ -68,6 +68,7 @@ class JudgedPairs:
 
         if self.source is None or self.target is None:
             return pairs_of_run(RunDirectory(run), plugins, trusted=self.data_from_run)
+        check_direction(run, self.source, "--target")
         return pairs_of_files(
             self.source, self.target, self.gold, one_based=self.one_based, whitespace=self.whitespace
         )

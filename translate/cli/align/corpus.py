@@ -17,7 +17,7 @@ from translate.cli.align.options import (
     write_lines,
 )
 from translate.cli.console import progress
-from translate.cli.options import BatchMachine, Run, Symmetrisation, option, with_groups
+from translate.cli.options import BatchMachine, Run, Symmetrisation, check_direction, option, with_groups
 from translate.config.names import shown_path
 from translate.errors import UserError
 
@@ -58,6 +58,7 @@ def corpus(
 
     check_out(out, (*LINKS, *TABLES))
     check_effect(out, {"--weights": links.weights})
+    check_direction(run, source, "--target")
     split = pair_of(source, target)
     translator = machine.load(run)
     pairs = zip(split.source, split.target, strict=True)
@@ -90,6 +91,7 @@ def symmetrise(
     from translate.corpora.local_files import pair_of
 
     check_out(out, LINKS)
+    check_direction(run, source, "--target")
     split = pair_of(source, target)
     translators = machine.load(run), machine.load(reverse)
     _check_readers((run, reverse), translators)

@@ -12,7 +12,7 @@ from starlette.datastructures import UploadFile
 from starlette.requests import Request
 from starlette.types import Message
 
-from translate.config.names import shorten
+from translate.config.names import did_you_mean, nearest, shorten
 
 Body = TypeVar("Body", bound=BaseModel)
 
@@ -115,7 +115,11 @@ def checked(shape: type[Body], fields: dict[str, Any]) -> Body:
         return shape.model_validate(fields)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-        known = {"extra_forbidden": "there is no such field", "missing": "this field is missing; see /docs"}
+        near = did_you_mean(nearest(str(first["loc"][0]), shape.model_fields)) if first["loc"] else ""
+        known = {
+            "extra_forbidden": f"there is no such field{near}",
+            "missing": "this field is missing; see /docs",
+        }
         message = shorten(known.get(first["type"], first["msg"]).removeprefix("Value error, "))
         field = "".join(f"{shorten(str(name), 40)}: " for name in first["loc"][:1])
         raise RefusalError(400, field + message) from error
