@@ -20,7 +20,7 @@ PAGES = [ROOT / "README.md", ROOT / "data" / "README.md", *sorted((ROOT / "docs"
 
 # Later overrides win, so a training is as typed but for its length and the size of its corpus.
 TINY = (
-    *("tokenizer.vocabulary_size=320", "training.max_steps=2", "training.batch_tokens=100"),
+    *("training.max_steps=2", "training.batch_tokens=100"),
     *("training.validation_pairs=3", "schedule.warmup=1", "alignment.calibration_pairs=5"),
     *("search.beam_size=2", "search.max_length_extra=3", "runtime.threads=1"),
 )
@@ -195,6 +195,8 @@ class Reader:
             first_job = [re.sub(r"^([\w./]+=[^\[{,]+),.*", r"\1", word) for word in settings]
             return self._run(["train", *first_job, "--cfg", "job"])
         with without_figures():
+            if not any(word.startswith("tokenizer.path=") for word in words):
+                tiny.append("tokenizer.vocabulary_size=320")
             return self._run([*words, *tiny, *TINY])
 
     def _run(self, words: list[str]) -> tuple[int, str]:

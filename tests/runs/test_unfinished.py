@@ -47,9 +47,7 @@ def test_a_run_that_still_trains_is_told_with_its_checkpoint(
     for arguments in (("text", run, "I love you ."), ("align", run, "I love you .", "je t' aime .")):
         assert "still trains" not in translate_command(*arguments).err
         with locked(run):
-            says = (
-                f"^note: {re.escape(str(run))}: process .* still trains it; the checkpoint {step} is used\n"
-            )
+            says = f"^note: {re.escape(str(run))}: .* still trains it; its best so far, {step}, is used\n"
             assert re.match(says, translate_command(*arguments).err)
 
 
