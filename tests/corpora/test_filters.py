@@ -107,7 +107,7 @@ def test_given_validation_is_used_and_overlap_is_told(tmp_path: Path) -> None:
 def test_held_out_pairs_that_are_all_in_train_flatter(tmp_path: Path) -> None:
     given = {"source": write(tmp_path / "v.en", ["a", "b"]), "target": write(tmp_path / "v.fr", ["x", "y"])}
     corpus = load(tmp_path, ["a", "b"], ["x", "y"], validation=given)
-    assert corpus.notes[1].startswith("warning: all validation pairs are also in train: their scores are too")
+    assert corpus.notes[1].startswith("warning: no validation pair is new, so the scores")
     with pytest.raises(UserError, match=r"data\.drop_overlap: no training pair is left"):
         load(tmp_path, ["a", "b"], ["x", "y"], validation=given, drop_overlap=True)
 

@@ -115,6 +115,10 @@ def test_test_pairs_in_the_training_of_another(tmp_path: Path, two: dict[str, di
     assert (len(corpus.train), corpus.dropped) == (40, {"train": {"overlap": 1}})
     assert "law test en 1" not in list(corpus.train.source)
     assert not [note for note in corpus.notes if "also in train" in note]
+    for language in ("en", "fr"):
+        (tmp_path / "news" / f"train.{language}").write_text(f"law test {language} 1\n")
+    with pytest.raises(UserError, match=r"data\.corpora\.news has no training pair left"):
+        load_corpus(data_config(mixture(two, drop_overlap=True)))
 
 
 def test_languages(tmp_path: Path, two: dict[str, dict[str, Any]]) -> None:

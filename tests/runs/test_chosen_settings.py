@@ -169,7 +169,7 @@ def test_a_run_without_an_end_is_refused(tmp_path: Path) -> None:
 def test_more_threads_than_cores_are_told(tmp_path: Path, capsys, monkeypatch):
     monkeypatch.setattr(os, "cpu_count", lambda: 1)
     assert command(tmp_path / "run", "training.max_steps=1", "runtime.threads=2") == 0
-    assert "note: runtime.threads=2 is more than the 1 cores; that is slower\n" in capsys.readouterr().out
+    assert "note: runtime.threads=2 for 1 core: more are slower\n" in capsys.readouterr().out
 
 
 def test_time_is_the_length_of_a_run(tmp_path: Path, capsys):

@@ -55,7 +55,8 @@ def settings(
     given = list(choices or [])
     if "=" in section:
         section, given = "", [section, *given]
-    section = "_".join([section, *(word for word in given if "=" not in word)]).replace(" ", "_")
+    words = [section, *(word for word in given if "=" not in word)]
+    section = "_".join(filter(None, words)).replace(" ", "_")
     given = [choice for choice in given if "=" in choice]
     composer = Composer()
     chosen = composer.chosen(given)

@@ -119,9 +119,10 @@ class TrainingConfig:
         return bool(self.guided_alignment) or self.augment.needs_links
 
     def __post_init__(self) -> None:
-        needed = {"guided_layer": self.guided_layer is not None, "guided_shift": self.guided_shift != 0}
-        for name in (name for name, given in needed.items() if given and not self.guided_alignment):
-            raise ValueError(f"{name}: it has no effect without guided_alignment, the weight of the loss")
+        if self.guided_shift and not self.guided_alignment:
+            raise ValueError(
+                "guided_shift: it has no effect without guided_alignment, the weight of the loss"
+            )
         if self.guided_links is not None and not self.needs_links:
             raise ValueError(
                 "guided_links: it has no effect without guided_alignment, the weight of the loss"

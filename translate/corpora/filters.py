@@ -199,7 +199,7 @@ def overlap_of(train: Split, others: dict[str, Split], *, drop: bool) -> tuple[l
     counts = {name: sum(pair in found for pair in zip(s.source, s.target)) for name, s in others.items()}
     told = [f"{name} pairs that are also in train: {count:,}" for name, count in counts.items() if count]
     told += [
-        f"warning: all {name} pairs are also in train: their scores are too good, and choose nothing"
+        f"warning: no {name} pair is new, so the scores of these pairs are too good: all are in train"
         for name, count in counts.items()
         if count == len(others[name]) > 0
     ]

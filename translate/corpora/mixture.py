@@ -98,6 +98,11 @@ def without_overlap(
         elsewhere = {f"{other} {split}": others[split][other] for split, other in splits}
         rows, told = overlap_of(train, elsewhere, drop=drop)
         notes += [f"{line} of {name}" for line in told]
+        if drop and len(rows) == len(train):
+            raise UserError(
+                f"data.drop_overlap: data.corpora.{shorten(name)} has no training pair left, for all are in "
+                "validation or test of another corpus; leave it out"
+            )
         if drop and rows:
             result[name] = train.without(rows)
             dropped += len(rows)

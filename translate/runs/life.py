@@ -62,7 +62,7 @@ def train(config: DictConfig, free: Collection[str] = (), goes_on: str = "") -> 
         device = find_device(local_device(runtime), where="runtime.device")
         use_runtime(device, runtime.threads)
         if (runtime.threads or 1) > (cores := os.cpu_count() or 1):
-            print(f"note: runtime.threads={runtime.threads} is more than the {cores} cores; that is slower")
+            print(f"note: runtime.threads={runtime.threads} for {counted(cores, 'core')}: more are slower")
         use_deterministic(runtime.deterministic)
         with connected(runtime, device, settings.run.directory) as world:
             directory = RunDirectory(Path(settings.run.directory))
