@@ -20,6 +20,11 @@ from translate.config.names import shorten
 from translate.errors import UserError
 from translate.runs.hooks import Keeper
 
+TABLES = [
+    "data=files",
+    *(f"data.{split}.source={Path(__file__).parents[2]}/README.md" for split in ("train", "validation")),
+]
+
 
 @pytest.fixture
 def trained(tmp_path, monkeypatch):
@@ -169,6 +174,20 @@ def test_long_suffixes_stay_short_and_apart():
         ),
         (["tokenizer.path=a.model", "tokenizer.vocabulary_size=99"], "tokenizer.vocabulary_size: it has no "),
         (["tokenizer.path=a.model", "tokenizer=bpe"], "tokenizer: it has no effect beside tokenizer.path"),
+        (
+            ["training.guided_shift=1", "training.guided_alignment=0"],
+            "training.guided_shift: it has no effect without training.guided_alignment",
+        ),
+        (
+            ["experiment=demo", "training.guided_layer=0", "training.guided_alignment=0"],
+            "training.guided_layer: it has no effect without training.guided_alignment",
+        ),
+        (
+            [*TABLES, "data.validation_pairs=9"],
+            "data.validation_pairs: it has no effect beside data.validation.source",
+        ),
+        (["seed=1"], "seed: unknown section; did you mean training.seed?"),
+        (["output_dir=x"], "output_dir: unknown section; did you mean run.directory?"),
         (["data=files", "data.train.source=~/none.en"], f"data.train.source: {Path.home()}/none.en: no such"),
     ],
 )

@@ -174,7 +174,7 @@ def test_probabilities_are_shares(name: str) -> None:
     share = sum(pair is not None for pair in drawn({name: 0.3}, [5, 2])) / len(LINES)
     assert share == pytest.approx(0.3, abs=4 * (0.3 * 0.7 / len(LINES)) ** 0.5)
     assert drawn({name: 0.0}, [5, 2]) == [None] * len(LINES)
-    everywhere = drawn({name: 1.0, "merge_words": 100}, [5, 2])
+    everywhere = drawn({name: 1.0}, [5, 2])
     assert sum(pair is not None for pair in everywhere) >= 0.9 * len(LINES)
 
 

@@ -4,7 +4,6 @@ import os
 import re
 import shutil
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
@@ -16,7 +15,6 @@ from translate.config.composer import compose
 from translate.config.data import TokenizerConfig
 from translate.config.settings import check_config
 from translate.errors import UserError
-from translate.runs import run_scores
 from translate.runs.fine_tuning import take_tokenizers, with_model_of_start
 from translate.runs.life import train
 from translate.runs.load import read_settings
@@ -139,62 +137,6 @@ def test_what_contradicts_the_run_to_start_from_is_refused(
         tune(tmp_path / "run", other, *backend, override)
     assert str(told.value) == f"{override}: the run starts from {other}, {message}"
     assert not (tmp_path / "run").exists()
-
-
-def test_the_mean_of_the_last_checkpoints(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run = tmp_path / "run"
-    settings = (
-        "training.ema=null",
-        "training.keep_last=3",
-        "training.average_last=3",
-        "training.save_every=4",
-    )
-    assert train_tiny(run, "rnn_luong", *settings, "training.best_metric=nll", "data.num_validation=0") == 0
-    assert (
-        "mean of step-00000004, step-00000008, step-00000010: it is kept as the best"
-        in capsys.readouterr().out
-    )
-    mean, parts = saved(run, "averaged"), [saved(run, f"step-000000{step}") for step in ("04", "08", "10")]
-    for name in mean:
-        wanted = sum(part[name].double() for part in parts) / 3
-        torch.testing.assert_close(mean[name].double(), wanted, rtol=1e-6, atol=1e-7)
-    assert os.readlink(run / "checkpoints" / "best") == "averaged"
-
-
-def test_a_mean_that_is_best_is_mixed_with_the_start_which_is_no_part_of_it(
-    tmp_path: Path,
-    tiny_runs: dict[str, Path],
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    """The start stays the best single checkpoint, since the rate is far too high."""
-    run, score = tmp_path / "run", run_scores.score_mean
-
-    def scored(*arguments: Any) -> dict[str, float]:
-        return score(*arguments) | {"nll": 0.0}
-
-    monkeypatch.setattr(run_scores, "score_mean", scored)
-    means = ("training.ema=null", "training.keep_last=3", "training.average_last=3", "training.save_every=1")
-    settings = (*means, "training.interpolate=0.25", "training.best_metric=nll", "optimizer.lr=0.5")
-    assert tune(run, tiny_runs["rnn_luong"], *settings, "training.max_steps=2") == 0
-    output = capsys.readouterr().out
-    assert "mean of step-00000001, step-00000002: " in output
-    assert "0.25 of averaged and 0.75 of " in output
-
-
-def test_the_mean_is_kept_only_if_it_is_better(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run = tmp_path / "run"
-    settings = (
-        "training.ema=null",
-        "training.keep_last=2",
-        "training.average_last=2",
-        "training.save_every=5",
-    )
-    assert train_tiny(run, "rnn_luong", *settings, "training.best_metric=nll") == 0
-    assert "the best single one is better" in capsys.readouterr().out  # it is learning fast: the last one
-    tried = rows(run, "averaged")
-    assert tried[0]["nll"] > rows(run, "validation")[-1]["nll"]
-    assert os.readlink(run / "checkpoints" / "best") == "step-00000010"
 
 
 def test_a_run_that_fails_at_its_first_step_does_not_block_its_name(

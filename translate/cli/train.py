@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 CONTEXT_SETTINGS = {"ignore_unknown_options": True, "allow_extra_args": True, "help_option_names": []}
 
 EXCLUDED = "hydra.job.config.override_dirname.exclude_keys"
-OWN_TOKENIZER = ("tokenizer.path", "tokenizer.shared")  # a model of the user's has the rest
 MAX_SUFFIX = 150  # characters; a file name has 255 bytes
 SWEEP_GOES_ON = "the same command with training.resume=true"
 WIDTH = 80  # characters of the help
@@ -274,9 +273,7 @@ def _checked(
     completed = composer.complete(overrides, multirun=multirun)
     for job in composer.jobs(overrides) if multirun else [overrides]:
         config = composer.compose(job, _check_job)
-        ignored = {key for key in keys_of(job) if key.startswith("tokenizer")} - {*OWN_TOKENIZER}
-        if ignored and config.tokenizer.path is not None:
-            raise UserError(f"{min(ignored)}: it has no effect beside tokenizer.path, which has its own")
+        _refuse_idle(keys_of(job), config, _free(job, composer.chosen(job), composer.config_name))
         if multirun and not config.training.resume:  # or the last job might fail after hours of the others
             from translate.config.settings import check_config
             from translate.runs.checks import check_buildable
@@ -286,6 +283,23 @@ def _checked(
     if multirun:
         completed.append(f"{EXCLUDED}=[{','.join(['run.name', *composer.fixed(overrides)])}]")
     return completed, config
+
+
+def _refuse_idle(given: Collection[str], config: "DictConfig", free: Collection[str]) -> None:
+    """Raise ``UserError`` for a setting that is given although another one leaves it no effect."""
+    training, data, idle = config.training, config.data, dict[str, str]()
+    if config.tokenizer.path is not None:
+        names = (name for name in given if name.split(".")[0] == "tokenizer")
+        idle = dict.fromkeys(names, "beside tokenizer.path, which has its own")
+        idle.pop("tokenizer.path", None), idle.pop("tokenizer.shared", None)
+    if not (training.guided_alignment or "training.guided_alignment" in free):
+        names = ("training.guided_layer", "training.guided_shift")
+        idle |= dict.fromkeys(names, "without training.guided_alignment, the weight of the loss")
+    for split in ("validation", "test"):
+        if data[split].source is not None:
+            idle[f"data.{split}_pairs"] = f"beside data.{split}.source, which are the pairs"
+    if ignored := sorted(idle.keys() & {*given}):
+        raise UserError(f"{ignored[0]}: it has no effect {idle[ignored[0]]}")
 
 
 def _check_job(config: "DictConfig") -> None:

@@ -52,7 +52,6 @@ class AugmentConfig:
     titlecase: Fraction = YAML
     typos: Fraction = YAML
     merge: Fraction = YAML
-    merge_words: Positive = YAML
     copies: Fraction = YAML
     placeholders: Fraction = YAML
     tags: Fraction = YAML
@@ -94,7 +93,6 @@ class TrainingConfig:
     teacher_forcing: TeacherForcingConfig = YAML
     clip_norm: AboveZero | None = YAML
     ema: OpenFraction | None = YAML
-    average_last: Annotated[int, Ge(2), Le(1_000)] | None = YAML
     best_metric: Literal["bleu", "chrf", "ter", "nll", "aer"] = YAML
     patience: Positive | None = YAML
     guided_alignment: Amount = YAML
@@ -119,10 +117,6 @@ class TrainingConfig:
         return bool(self.guided_alignment) or self.augment.needs_links
 
     def __post_init__(self) -> None:
-        if self.guided_shift and not self.guided_alignment:
-            raise ValueError(
-                "guided_shift: it has no effect without guided_alignment, the weight of the loss"
-            )
         if self.guided_links is not None and not self.needs_links:
             raise ValueError(
                 "guided_links: it has no effect without guided_alignment, the weight of the loss"
@@ -135,14 +129,6 @@ class TrainingConfig:
             raise ValueError("resume_from: it has no effect without training.resume=true")
         if self.interpolate is not None and self.start_from is None:
             raise ValueError("interpolate: it has no effect without start_from, the run of the other weights")
-        if self.average_last is not None:
-            if self.ema is not None:
-                raise ValueError("average_last: the checkpoints hold averages already; set training.ema=null")
-            if self.average_last > self.keep_last:
-                raise ValueError(
-                    f"average_last: it needs {self.average_last} checkpoints, "
-                    f"but keep_last={self.keep_last} are kept"
-                )
 
 
 @declared("runtime/auto.yaml")

@@ -26,6 +26,7 @@ TERM, END_OF_TERM = "<term>", "</term>"
 LONGEST_PHRASE = 3  # words of a term, or between two tags
 LONGEST_PLACEHOLDERS = 2  # of a pair
 SHORTEST_TYPO = 4  # letters of a word that may get a typing error
+MOST_MERGED = 60  # words of a side of two merged pairs; longer ones stay apart
 TRIES = 8  # places that are looked at for a phrase
 DRAWN = ("merge", "copies", "terms", "placeholders", "tags", "uppercase", "titlecase")
 _TAG = re.compile(r"(<[^\s<>/]+>|>>[^\s<>/]+<<)(?=\s)")
@@ -157,7 +158,7 @@ class Augmenter:
     ) -> LinkedPair:
         if wanted["merge"]:
             both = merged(pair, read(other))
-            if max(len(both.source), len(both.target)) <= self.config.merge_words:
+            if max(len(both.source), len(both.target)) <= MOST_MERGED:
                 pair = both
         if wanted["copies"]:
             return copied(pair)

@@ -23,10 +23,9 @@ from translate.models.seq2seq import evaluation_mode
 from translate.runs.calibration import choose_alignment, pairs_of_corpus, pairs_of_split, store
 from translate.runs.checkpoint import WEIGHTS, load_weights, save_weights
 from translate.runs.encoding import encode, gold_links
-from translate.runs.hooks import goodness
 from translate.runs.load import load_into
 from translate.runs.reports import SHOWN, Sample, sample_to_draw, write_card
-from translate.runs.run_directory import RunDirectory, point, step_folder, step_folders
+from translate.runs.run_directory import RunDirectory, point, step_folder
 from translate.runs.runtime import translate_all
 from translate.runs.terminal_lines import closing_lines, score_line, score_text
 from translate.text.file_writing import aside, write_text
@@ -140,7 +139,7 @@ class Validation:
         return total / tokens
 
 
-MEAN, MIXED = "averaged", "interpolated"  # folders below checkpoints, and kinds of lines in the metrics
+MIXED = "interpolated"  # a folder below checkpoints, and a kind of lines in the metrics
 
 
 def finish(
@@ -155,7 +154,6 @@ def finish(
         corpus: the alignment is chosen on its validation split, the scores are of its test split.
         directory: of the run.
     """
-    try_mean(settings, progress, translator, corpus, directory)
     interpolate(settings, progress, translator, corpus, directory)
     load_into(translator.model, directory.best())
     wanted = settings.alignment
@@ -201,7 +199,7 @@ def changes_since_start(progress: Progress, directory: RunDirectory) -> str:
     Those of each corpus of a mixture are among them, so they tell what the model has forgotten of an old one.
     """
     name = os.readlink(directory.best())
-    kind, step = (name, progress.step) if name in (MEAN, MIXED) else ("validation", progress.best_step)
+    kind, step = (name, progress.step) if name == MIXED else ("validation", progress.best_step)
     rows = {(row["kind"], row["step"]): row for row in directory.rows()}
     before, after = rows.get(("validation", 0), {}), rows.get((kind, step), {})
     if before and (kind, step) == ("validation", 0):
@@ -253,32 +251,6 @@ def final_lines(scores: dict[str, Any] | None) -> list[str]:
     return lines
 
 
-def try_mean(
-    settings: Settings, progress: Progress, translator: Translator, corpus: Corpus, directory: RunDirectory
-) -> None:
-    """Validate the mean of the last checkpoints, and point ``best`` to it if it is better.
-
-    Without a validation split the mean is kept. The weights of the translator's model are replaced.
-    """
-    wanted = settings.training.average_last
-    if wanted is None:
-        return
-    start = step_folder(directory.checkpoints, 0)  # the weights of another run
-    folders = [folder for folder in step_folders(directory.checkpoints) if folder != start][-wanted:]
-    if len(folders) < 2:
-        print(f"training.average_last={wanted}: only one checkpoint exists, so no mean is tried", flush=True)
-        return
-    parts = [(path, 1 / len(folders)) for path in folders]
-    scores = score_mean(MEAN, parts, settings, progress, translator, corpus, directory)
-    better = not scores or progress.beats_best(*goodness(scores, settings.training.best_metric))
-    named = ", ".join(path.name for path in folders)
-    verdict = "it is kept as the best" if better else "the best single one is better"
-    line = score_line(progress.step, scores).partition(": ")[2]
-    print(f"mean of {named}: {line}{'; ' if line else ''}{verdict}", flush=True)
-    if better:
-        point(directory.checkpoints, "best", MEAN)
-
-
 def interpolate(
     settings: Settings, progress: Progress, translator: Translator, corpus: Corpus, directory: RunDirectory
 ) -> None:
@@ -294,31 +266,17 @@ def interpolate(
     if trained == step_folder(directory.checkpoints, 0):  # the start itself
         trained = directory.checkpoints / os.readlink(directory.last)
     parts = [(trained, share), (RunDirectory(Path(str(start))).best(), 1 - share)]
-    scores = score_mean(MIXED, parts, settings, progress, translator, corpus, directory)
-    line = score_line(progress.step, scores).partition(": ")[2]
-    print(f"{share:g} of {trained.name} and {1 - share:g} of {start}: {line}", flush=True)
-    point(directory.checkpoints, "best", MIXED)
-
-
-def score_mean(
-    name: str,
-    parts: Sequence[tuple[Path, float]],
-    settings: Settings,
-    progress: Progress,
-    translator: Translator,
-    corpus: Corpus,
-    directory: RunDirectory,
-) -> dict[str, float]:
-    """Write the mean of checkpoints, with their shares, as the checkpoint ``name``; returns its scores."""
-    folder = directory.checkpoints / name
+    folder = directory.checkpoints / MIXED
     folder.mkdir(exist_ok=True)
     with aside(folder / WEIGHTS) as new:
         save_weights(mean_weights(parts), new)
     load_into(translator.model, folder)
     scores = Validation(settings, translator, corpus.validation)()
     if scores:
-        directory.log({"kind": name, "step": progress.step, "checkpoints": len(parts), **scores})
-    return scores
+        directory.log({"kind": MIXED, "step": progress.step, **scores})
+    line = score_line(progress.step, scores).partition(": ")[2]
+    print(f"{share:g} of {trained.name} and {1 - share:g} of {start}: {line}", flush=True)
+    point(directory.checkpoints, "best", MIXED)
 
 
 def mean_weights(parts: Sequence[tuple[Path, float]]) -> dict[str, Tensor]:

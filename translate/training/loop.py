@@ -50,13 +50,9 @@ class Progress:
         self.step = report.step
         self.tokens += report.num_tokens
 
-    def beats_best(self, value: float, likelihood: float) -> bool:
-        """Whether a validation is better than the best so far; if equal, the likelihood decides."""
-        return not self.best or (value, likelihood) > self.best[0][:2]
-
     def rank(self, value: float, likelihood: float, *, keep: int) -> bool:
-        """Rank the validation of this step among the ``keep`` best; returns whether it is the best."""
-        improved = self.beats_best(value, likelihood)
+        """Rank this step among the ``keep`` best; returns whether it is the best; of equals the likelier."""
+        improved = not self.best or (value, likelihood) > self.best[0][:2]
         if improved:
             self.best_step = self.step
         ranked = [entry for entry in self.best if entry[2] != self.step]  # validated before an interruption
