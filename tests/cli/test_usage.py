@@ -21,6 +21,11 @@ from translate.cli.main import run
             "got unexpected extra argument(s) (a.en); files are given by name, as --source FILE, and several "
             "runs to translate compare (see translate evaluate --help)",
         ),
+        (
+            "align runs/mine I love you .",
+            "got unexpected extra argument(s) (you .); a sentence of several words is put in quotes (see translate "
+            "align pair --help)",
+        ),
         ("text", "missing argument RUN: run directory (see translate text --help)"),
         ("text a --beam-size 2.5", "--beam-size: expected an integer, got 2.5 (see translate text --help)"),
         ("serve a --port 99999", "--port: expected 0 to 65,535, got 99999 (see translate serve --help)"),

@@ -117,6 +117,8 @@ def usage_message(error: Any) -> str:
         message += "; files are given by name, as --source FILE"
         if "--reference" in _options(context.command):
             message += ", and several runs to translate compare"
+    elif "unexpected extra argument" in message and "align" in path:
+        message += "; a sentence of several words is put in quotes"
     elif "' is not one of '" in message:
         given, *choices = re.findall(r"'([^']*)'", message.partition(": ")[2])
         message = message.rstrip(".") + did_you_mean(nearest(given, choices))

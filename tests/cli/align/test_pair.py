@@ -27,6 +27,8 @@ def test_a_target_that_is_absent_is_translated(
     assert found.alignment is not None
     result = translate_command("align", "pair", run, PAIR[0])
     assert result.out == f"{found.text}\n{found.alignment.pharaoh()}\n"
+    result = translate_command("align", "pair", run, "You", "tu")
+    assert result.err == "note: tu is taken as the translation; a sentence is put in quotes\n"
     scored = translator.align([PAIR[0]], [found.text], whitespace=True)[0]
     result = translate_command("align", "pair", run, PAIR[0], "--whitespace")
     assert result.out == f"{found.text}\n{scored.pharaoh()}\n"

@@ -206,6 +206,8 @@ def translated(
     from translate.translation import ScoredText
 
     if target is not None:
+        if len(source.split()) == len(target.split()) == 1:
+            print_note(f"{shorten(target)} is taken as the translation; a sentence is put in quotes")
         return [ScoredText(target, 0.0)], None
     (result,) = translator.translate([source], alignments=True, n_best=n_best, context=context)
     print(result.text)
