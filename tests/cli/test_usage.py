@@ -23,8 +23,8 @@ from translate.cli.main import run
         ),
         (
             "align runs/mine I love you .",
-            "got unexpected extra argument(s) (you .); a sentence of several words is put in quotes (see translate "
-            "align pair --help)",
+            "got unexpected extra argument(s) (you .); a sentence of several words is put in quotes (see "
+            "translate align pair --help)",
         ),
         ("text", "missing argument RUN: run directory (see translate text --help)"),
         ("text a --beam-size 2.5", "--beam-size: expected an integer, got 2.5 (see translate text --help)"),
