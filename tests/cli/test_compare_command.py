@@ -141,7 +141,9 @@ def test_sentences_of_one_length_are_scored_without_a_picture(
 ) -> None:
     text = tmp_path / "same.en"
     text.write_text("a b c d e\n" * 4)
-    files = ("--source", text, "--reference", text, *QUICK, "--figure", tmp_path / "a.png")
+    other = tmp_path / "same.fr"
+    other.write_text("a b c d e\n" * 4)
+    files = ("--source", text, "--reference", other, *QUICK, "--figure", tmp_path / "a.png")
     result = translate_command("compare", f"same={text}", *files)
     assert (result.code, (tmp_path / "a.png").exists()) == (2, False)
     assert "100.00" in result.out

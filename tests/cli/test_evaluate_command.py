@@ -156,8 +156,14 @@ def test_sets_and_references(run: Path, files: Files, tmp_path: Path, translate_
     ("options", "message"),
     [
         (["--source", "{0}"], "2 files of --source but 1 of --reference"),
-        (["--source", "{0}", "--reference", "{0}", "--gold", "{0}"], "--gold is for one test set"),
+        (["--source", "{0}", "--reference", "{1}", "--gold", "{0}"], "--gold is for one test set"),
         (["--source", "{0}", "--reference", "{0}", "--out", "{0}"], "1 file of --out for 2 test sets"),
+        (["--source", "{0}", "--reference", "{0}"], " is both source and target"),
+        (["--out", "{1}"], ": it is a file that is read; expected another name"),
+        (
+            ["--source", "{0}", "--reference", "{1}", "--out", "new", "--out", "{0}"],
+            ": it is a file that is read",
+        ),
         (["--out", "none/file"], "there is no folder none"),
         (["--documents", "{0}", "--documents", "{0}"], "2 files of --documents for 1 test sets"),
     ],
@@ -165,7 +171,7 @@ def test_sets_and_references(run: Path, files: Files, tmp_path: Path, translate_
 def test_options_that_do_not_fit(
     run: Path, files: Files, options: list[str], message: str, translate_command: Command
 ) -> None:
-    given = [option.format(files.source) for option in options]
+    given = [option.format(files.source, files.reference) for option in options]
     arguments = ("--source", files.source, "--reference", files.reference, *given)
     assert message in translate_command("evaluate", run, *arguments).refusal()
 

@@ -50,7 +50,7 @@ def test_a_file_given_to_text_is_told_where_it_belongs(
         ("none.txt", "a.txt", "none.txt: no such file"),
         ("table.xlsx", "a.xlsx", "unknown kind of file; expected one of .txt, .html"),
         ("note.txt", "a.html", "a.html: expected a name that ends in .txt, as the file"),
-        ("note.txt", "note.txt", "note.txt: it is the file to translate; expected another name"),
+        ("note.txt", "note.txt", "note.txt: it is a file that is read; expected another name"),
         ("note.txt", "none/a.txt", "there is no folder"),
         ("broken.docx", "a.docx", "broken.docx: "),
         ("no.srt", "a.srt", "no.srt: no text to translate was found in it"),

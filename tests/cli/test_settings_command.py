@@ -58,7 +58,7 @@ def test_model_and_mechanism_may_be_chosen(translate_command: Command) -> None:
     ("arguments", "message"),
     [
         (["trainig"], "trainig: no such section or setting; did you mean training? (sections are data, "),
-        (["vocab"], "vocab: no such section or setting; did you mean vocabulary_size? (sect"),
+        (["vocab"], "vocab: no such section or setting; did you mean tokenizer.vocabulary_size? (sect"),
         (["training.wamup"], "training.wamup: no such section or setting; did you mean warmup?"),
         (["learning_rate"], "learning_rate: no such section or setting; did you mean optimizer.lr? (sect"),
         (["learning", "rate"], "learning_rate: no such section or setting; did you mean optimizer.lr? (sect"),

@@ -32,7 +32,10 @@ class TestSchema:
                 "outer.score: expected one of bleu, loss, got 'blue'; did you mean bleu?",
             ),
             ({"steps": 1, "on": "yes"}, "outer.on: expected true or false, got 'yes'"),
-            ({"steps": 1, "inner": 5}, "outer.inner: expected a section of keys and values, got 5"),
+            (
+                {"steps": 1, "inner": 5},
+                "outer.inner: expected a section of keys and values, got 5; write outer.inner.ratio=...",
+            ),
             ({"steps": 1, "inner": {"names": [[]]}}, "outer.inner.names[0]: expected text, got []"),
             ({"steps": 1, "sizes": {"a": "b"}}, "outer.sizes.a: expected an integer, got 'b'"),
             ({"steps": 1, "width": 1}, "outer.width: expected 2 to 7, got 1"),

@@ -100,6 +100,21 @@ def test_mistakes_are_one_sentence(
     assert not Path("out", "manifest.json").exists()
 
 
+def test_a_folder_with_other_files_is_refused(tmp_path: Path, translate_command: Command) -> None:
+    pytest.importorskip("duckdb", reason="DuckDB is not installed")
+    files = write_pairs(tmp_path, "a", grammar_pairs(9))
+    own = tmp_path / "out" / "report.html"
+    own.parent.mkdir()
+    own.write_text("mine")
+    languages = ("--source-language", "en", "--target-language", "fr")
+    told = translate_command(
+        "prepare", f"a={files['source']},{files['target']}", *languages, "--out", own.parent
+    )
+    assert "out: the folder is not empty and holds no shards; choose another" in told.refusal()
+    assert [path.name for path in own.parent.iterdir()] == [own.name]
+    assert own.read_text() == "mine"
+
+
 def test_columns_on_the_command_line(tmp_path: Path, translate_command: Command) -> None:
     pytest.importorskip("duckdb", reason="DuckDB is not installed")
     pytest.importorskip("py3langid", reason="py3langid is not installed")
@@ -133,7 +148,9 @@ def test_a_recipe_and_the_command_line_together(tmp_path: Path, translate_comman
     )
     assert result.code == 0, result.err
     assert "written: train 193, validation 7, test 0" in result.out
-    assert result.out.endswith(f"what was dropped: {tmp_path / 'out' / 'report.html'}\n")
+    out = tmp_path / "out"
+    told = f"dropped: {out / 'report.html'}\ntrain on it: translate train data=prepared data.path={out}\n"
+    assert result.out.endswith(told)
     assert len(pairs_of(tmp_path / "out")) == 193
     again = translate_command(
         *("prepare", f"b={second['source']},{second['target']}", "--recipe", recipe),

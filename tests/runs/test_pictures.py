@@ -215,7 +215,7 @@ WRONG = {
     ),
     "a picture over itself": (
         ["align", "pair", "{captions}", "{photo}", "--out", "{photo}"],
-        "is the picture that is read; choose another name",
+        "it is a file that is read; expected another name",
     ),
     "heads": (
         ["align", "heads", "{captions}", "{photo}", "--out", "{out}"],

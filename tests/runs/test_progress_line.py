@@ -160,5 +160,5 @@ def test_the_closing_lines_add_up(tmp_path: Path) -> None:
     )
     shown = "\n".join(closing_lines(settings, progress, {"tokens_per_second": 3.0}, "", directory))
     assert "19, 1 whole epoch\n" in shown
-    assert "2:33, 0:31 in steps and 2:02 in validation" in shown
+    assert "0:31 in steps and 2:02 in validation, beside the preparation" in shown
     assert "bleu below 1, nll 5.740 at step 19" in shown

@@ -4,6 +4,8 @@ import os
 import re
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import torch
@@ -15,7 +17,7 @@ from translate.config.composer import compose
 from translate.config.data import TokenizerConfig
 from translate.config.settings import check_config
 from translate.errors import UserError
-from translate.runs.fine_tuning import take_tokenizers, with_model_of_start
+from translate.runs.fine_tuning import take_tokenizers, tell_other_languages, with_model_of_start
 from translate.runs.life import train
 from translate.runs.load import read_settings
 from translate.runs.run_directory import RunDirectory
@@ -103,6 +105,10 @@ def test_pairs_in_other_languages_than_the_start_are_told(
     assert tune(tmp_path / "swapped", other, "training.max_steps=1", *swapped) == 0
     told = f"warning: {other} translates en to fr, and these pairs are fr to en: little of it helps\n"
     assert told in capsys.readouterr().out
+    corpus: Any = SimpleNamespace(source_language="Français", target_language="English")  # names of columns
+    settings = read_settings(RunDirectory(tmp_path / "swapped"))
+    tell_other_languages(settings, corpus)
+    assert "these pairs are français to english: " in capsys.readouterr().out
 
 
 def test_no_tag_is_added_to_the_vocabulary_of_another_run(tmp_path: Path) -> None:

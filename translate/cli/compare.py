@@ -92,7 +92,7 @@ def compare(
     (test,) = files.read()
     for system in given:
         if system.is_run:
-            check_direction(system.path, test.name, "--reference")
+            check_direction(system.path, test.name, "--reference", *(files.reference or ()))
     record = _record(given, test, comparing, machine)
     print(json.dumps(record) if as_json else "\n".join(_lines(record)))
     if comparing.figure:

@@ -43,7 +43,7 @@ def confidence(
     if source is None or reference is None:
         pairs = pairs_of_run(RunDirectory(run), machine.plugin or (), trusted=data_from_run)
     else:
-        check_direction(run, source, "--reference")
+        check_direction(run, source, "--reference", reference)
         names = f"{source.name} and {reference.name}"  # clients of the server read them
         pairs = pairs_of_files(source, reference, None)._replace(name=names)
     translator = machine.load(run)

@@ -93,15 +93,16 @@ class ScoreOptions:
         option("FILE", "Write the translations to this file; as many files as test sets, in the same order."),
     ] = None
 
-    def check(self, number: int) -> None:
-        """Raise :class:`UserError` for files that do not fit the ``number`` of test sets."""
+    def check(self, files: EvaluationFiles) -> None:
+        """Raise :class:`UserError` for files that do not fit the test sets."""
         for name, given in (("--documents", self.documents), ("--out", self.out)):
-            if given and len(given) != number:
+            if given and len(given) != files.number:
+                files_given = counted(len(given), "file")
                 raise UserError(
-                    f"evaluate: {counted(len(given), 'file')} of {name} for {number} test sets; give as many"
+                    f"evaluate: {files_given} of {name} for {files.number} test sets; give as many"
                 )
         for out in self.out or []:
-            check_place(out)
+            check_place(out, *(files.source or ()), *(files.reference or ()))
 
 
 @with_groups
@@ -122,11 +123,11 @@ def evaluate(
     count before the source words, give pointing (the greatest weight of a word lies in its region) and IoU,
     fractions from 0 to 1.
     """
-    scoring.check(files.number)
+    scoring.check(files)
     tests = files.read()
     golds = links.read(tests)
-    for test in tests:
-        check_direction(run, test.name, "--reference")
+    for source in files.source or ():
+        check_direction(run, source, "--reference", *(files.reference or ()))
     translator = machine.load_ensemble(run, scoring.ensemble)
     print_engine(translator.engine)
     if scoring.documents:

@@ -54,14 +54,12 @@ def file(
         raise UserError(
             f"--out {shown_path(out)}: expected a name that ends in {document.suffix}, as the file"
         )
-    check_place(out)
+    check_place(out, document)
     language, _ = languages_of(run)
     try:
         content = read_bounded(document, limit=MAX_BYTES)
     except FileNotFoundError as error:
         raise UserError(f"{shown_path(document)}: no such file") from error
-    if out.exists() and out.samefile(document):
-        raise UserError(f"--out {shown_path(out)}: it is the file to translate; expected another name")
     found = read(str(document), content, language)
     sentences = found.sentences
 

@@ -194,12 +194,15 @@ def print_engine(choice: "EngineChoice") -> None:
         print_note(choice.note)
 
 
-def check_place(out: Path) -> None:
-    """Raise :class:`UserError` if no file of that name can be written, before anything is computed."""
+def check_place(out: Path, *read: str | Path | None) -> None:
+    """Raise :class:`UserError` if it cannot be written, or would overwrite a file that is ``read``."""
     if os.path.isdir(out):  # that of pathlib raises OSError for a name that is too long
         raise UserError(f"{shown_path(out)}: expected a file; there is a folder of that name")
     if not os.path.isdir(out.parent):
         raise UserError(f"{shown_path(out)}: there is no folder {shown_path(out.parent)}")
+    exists = os.path.exists(out)
+    if exists and any(path and os.path.exists(path) and os.path.samefile(path, out) for path in read):
+        raise UserError(f"--out {shown_path(out)}: it is a file that is read; expected another name")
 
 
 def run_names(runs: Sequence[Path], command: str) -> list[str]:
@@ -237,10 +240,13 @@ def languages_of(run: Path) -> tuple[str, str]:
     return source if isinstance(source, str) else "", target if isinstance(target, str) else ""
 
 
-def check_direction(run: Path, source: str | Path | None, other: str) -> None:
-    """Raise :class:`UserError` for a file of sources that is, by its name, in the language a run writes."""
+def check_direction(run: Path, source: str | Path | None, other: str, *targets: Path) -> None:
+    """Raise :class:`UserError` for files that are, by their names, in the language of the other side."""
     from translate.corpora.local_files import check_language
 
     languages = languages_of(run)
     if source is not None and all(languages):
-        check_language(source, *languages, f"--source and {other} may be swapped")
+        advice = f"--source and {other} may be swapped"
+        check_language(source, *languages, advice)
+        for target in targets:
+            check_language(target, *reversed(languages), advice)

@@ -86,7 +86,8 @@ def prepare(
         make_executor = partial(Cluster, master=spark, memory=bound)
     with going_on():
         report = Preparation(chosen, out, make_executor, print_note).run()
-    print("\n".join([*summary(report), f"report, with examples of what was dropped: {out / PAGE}"]))
+    ends = f"report, with examples of what was dropped: {out / PAGE}"
+    print(*summary(report), ends, f"train on it: translate train data=prepared data.path={out}", sep="\n")
 
 
 def _recipe(

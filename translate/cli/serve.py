@@ -180,6 +180,10 @@ def serve(
     for path in chain.from_iterable(named.values()):
         check_is_run(path)
     _check_address(address)
+    if machine.device != "auto":
+        from translate.runs.runtime import find_device
+
+        find_device(machine.device)
     from translate.serve.web.keys import Keys
     from translate.serve.web.server import listen
 

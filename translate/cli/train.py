@@ -232,7 +232,8 @@ def _parse(arguments: Sequence[str]) -> Namespace:
     if "--version" in arguments:
         print(f"translate {__version__}")
         raise typer.Exit()
-    options, unknown = _Parser().parse_known_intermixed_args(list(arguments))
+    arguments = [re.sub("^-(config|conf)(?==|$)", r"--\1", text) for text in arguments]
+    options, unknown = _Parser().parse_known_intermixed_args(arguments)
     for option in unknown:
         name, _, file = option.partition("=")
         if name in ("--config", "--conf"):

@@ -207,7 +207,7 @@ class Composer:
             return message
         given = [override.key_or_group for override in map(self._parse, overrides)]
         parent, _, leaf = path.rpartition(".")
-        known = [".".join(keys) for keys, _ in leaves(values) if ".".join(keys) != path]
+        known = [name for keys, _ in leaves(values) if (name := ".".join(keys)) != path and name not in given]
         if path in given and (elsewhere := named_elsewhere(leaf, known)):
             return message.partition(";")[0] + did_you_mean(elsewhere)
         if "did you mean" in reason:

@@ -47,6 +47,7 @@ OTHER_NAMES = {
     "runtime.device": "gpu cuda",
     "runtime.precision": "fp16 bf16 amp mixed_precision",
     "tokenizer.vocabulary_size": "vocab vocab_size voc_limit",
+    "tokenizer.normalization": "lowercase lower_case do_lower_case",
     "model.width": "hidden_size d_model embedding_dim dim_emb",
     "model.encoder_size": "hidden_size rnn_size",
     "model.decoder_size": "hidden_size rnn_size",
@@ -121,7 +122,9 @@ def explain(error: ValidationError, annotation: Any, path: str, value: Any) -> s
         return f"{where}: expected {limits(kind)}, got {show(got)}"
     if first["type"] == "finite_number":
         return f"{where}: expected a finite number, got {show(got)}"
-    return f"{where}: {_refused(kind, got)}"
+    inner = got if isinstance(got, str) else "..."
+    hint = f"; write {where}.{_field_names(kind)[0]}={shorten(inner)}" if is_dataclass(kind) else ""
+    return f"{where}: {_refused(kind, got)}{hint}"
 
 
 def beyond(value: Any) -> str:

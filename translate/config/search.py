@@ -21,7 +21,7 @@ class SearchConfig:
     """Settings of the search for translations. Lengths are in pieces and include the end of the sentence."""
 
     beam_size: Annotated[int, Ge(1), Le(1_000)] = YAML
-    length_penalty: Annotated[float, Ge(-10), Le(10)] = YAML
+    length_penalty: Annotated[float, Ge(0), Le(10)] = YAML
     length_normalisation: Literal["average", "gnmt"] = YAML
     stop: Literal["full", "beaten"] = YAML
     coverage_penalty: Annotated[float, Ge(0), Le(1_000)] = YAML

@@ -67,8 +67,8 @@ class Corpus:
             lines.append(f"dropped from {name}: {_describe(reasons) or 'none'}")
         if not (is_code(self.source_language) and is_code(self.target_language)):
             lines.append(
-                "note: these are no codes of languages; clients of a server ask for codes, for example "
-                "data.source_language=en data.target_language=fr"
+                "note: these are no codes of languages; clients of a server ask for codes: "
+                "data.source_language=CODE data.target_language=CODE, such as en"
             )
         return [*lines, *self.notes]
 

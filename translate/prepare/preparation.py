@@ -60,6 +60,11 @@ class Preparation:
         """
         if self.out.exists() and not self.out.is_dir():
             raise UserError(f"{shown_path(self.out)}: expected a folder for the shards, got a file")
+        is_new = not ((self.out / MANIFEST).exists() or self.work.exists())
+        if is_new and self.out.exists() and any(self.out.iterdir()):
+            raise UserError(
+                f"{shown_path(self.out)}: the folder is not empty and holds no shards; choose another"
+            )
         digests = self._digests()
         files = {str(path): digest for path, digest in digests.items()}
         identity = sha256(

@@ -108,13 +108,14 @@ def take_weights(model: Seq2Seq, run: str) -> str:
 def tell_other_languages(settings: Settings, corpus: Corpus) -> None:
     """Print a warning if the run ``training.start_from`` translates other languages than the corpus has.
 
-    Only codes of two letters are compared: others may be names of files, such as ``source``.
+    Codes of two letters are compared, and the beginnings of names such as "English"; others may be of files.
     """
     run = RunDirectory(Path(str(settings.training.start_from)))
     data = stored_config(run, settings.run.plugins)["data"]
     theirs = base(data["source_language"] or ""), base(data["target_language"] or "")
     ours = base(corpus.source_language), base(corpus.target_language)
-    if theirs != ours and all(len(code) == 2 for code in (*theirs, *ours)):
+    swapped = tuple(name[:2].lower() for name in ours) == theirs[::-1]
+    if swapped or (theirs != ours and all(len(code) == 2 for code in (*theirs, *ours))):
         print(
             f"warning: {run.path} translates {theirs[0]} to {theirs[1]}, and these pairs are {ours[0]} to "
             f"{ours[1]}: little of it helps",

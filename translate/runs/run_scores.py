@@ -187,7 +187,7 @@ def finish(
     for line in final_lines(scores.get("test")):
         print(line, flush=True)
     for kind, count in translator.warnings.items():
-        print(f"warning: {counted(count, 'sentence')}: {kind}", flush=True)
+        print(f"warning: {counted(count, 'sentence')} of validation and test: {kind}", flush=True)
     print(f"model card {directory.card}", flush=True)
     changes = changes_since_start(progress, directory)
     print(*closing_lines(settings, progress, scores, changes, directory), sep="\n", flush=True)

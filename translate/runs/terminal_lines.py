@@ -177,8 +177,8 @@ def closing_lines(
     rows = {
         "steps": f"{progress.step:,}, {epochs}",
         "target tokens": f"{progress.tokens:,}, {scores['tokens_per_second']:,.0f} a second",
-        "time": f"{clock(progress.seconds)}, {clock(progress.training_seconds)} in steps and "
-        f"{clock(progress.validation_seconds)} in validation",
+        "time": f"{clock(progress.training_seconds)} in steps and {clock(progress.validation_seconds)} in "
+        "validation, beside the preparation",
     }
     if progress.best:
         metric = settings.training.best_metric

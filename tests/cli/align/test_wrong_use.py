@@ -47,6 +47,7 @@ CASES: dict[str, list[tuple[list[str], str]]] = {
         (["--source", "short.en", "--target", "long.fr"], "short.en has 1 line"),
         (["--source", "latin.en", "--target", "long.fr"], "latin.en, line 2: not UTF-8"),
         (["--source", "long.fr", "--target", "short.en"], "--source and --target may be swapped"),
+        (["--source", "short.en", "--target", "short.en"], "--source and --target may be swapped"),
         ([*CORPUS, "--out", "a.html"], "a.html: expected one of .txt, .pharaoh"),
         ([*CORPUS, "--out", "a.json", "--weights"], f"--weights {NO_EFFECT} a.json"),
     ],

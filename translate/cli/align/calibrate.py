@@ -68,7 +68,7 @@ class JudgedPairs:
 
         if self.source is None or self.target is None:
             return pairs_of_run(RunDirectory(run), plugins, trusted=self.data_from_run)
-        check_direction(run, self.source, "--target")
+        check_direction(run, self.source, "--target", self.target)
         return pairs_of_files(
             self.source, self.target, self.gold, one_based=self.one_based, whitespace=self.whitespace
         )

@@ -56,9 +56,9 @@ def corpus(
     """Align a parallel corpus: a line of links for every pair, or weights."""
     from translate.corpora.local_files import pair_of
 
-    check_out(out, (*LINKS, *TABLES))
+    check_out(out, (*LINKS, *TABLES), source, target)
     check_effect(out, {"--weights": links.weights})
-    check_direction(run, source, "--target")
+    check_direction(run, source, "--target", target)
     split = pair_of(source, target)
     translator = machine.load(run)
     pairs = zip(split.source, split.target, strict=True)
@@ -90,8 +90,8 @@ def symmetrise(
     """Align with two runs of opposite directions, and combine their links into one set."""
     from translate.corpora.local_files import pair_of
 
-    check_out(out, LINKS)
-    check_direction(run, source, "--target")
+    check_out(out, LINKS, source, target)
+    check_direction(run, source, "--target", target)
     split = pair_of(source, target)
     translators = machine.load(run), machine.load(reverse)
     _check_readers((run, reverse), translators)

@@ -220,14 +220,14 @@ def extension(out: Path | None) -> str:
     return ".txt" if out is None else out.suffix.lower()
 
 
-def check_out(out: Path | None, extensions: tuple[str, ...]) -> None:
+def check_out(out: Path | None, extensions: tuple[str, ...], *read: str | Path | None) -> None:
     """Raise :class:`UserError` if the file cannot be written, before the model is loaded."""
     if out is None:
         return
     if extension(out) not in extensions:
         got = shorten(out.suffix) or "no extension"
         raise UserError(f"{shown_path(out)}: expected one of {', '.join(extensions)}, got {got}")
-    check_place(out)
+    check_place(out, *read)
 
 
 def check_effect(out: Path | None, given: Mapping[str, object]) -> None:

@@ -1,6 +1,5 @@
 """``translate align pair``, ``heads`` and ``compare``: the alignment of one pair, in several ways."""
 
-import os
 import shlex
 from dataclasses import replace
 from pathlib import Path
@@ -109,7 +108,7 @@ def pair(
             "missing argument SOURCE: a source sentence, or the picture that a run describes (see "
             "translate align pair --help)"
         )
-    check_out(out, (*PICTURES, PAGE, *LINKS, *TABLES))
+    check_out(out, (*PICTURES, PAGE, *LINKS, *TABLES), *(pictures.image or ()), source)
     check_effect(out, {"--threshold": links.threshold, "--weights": links.weights, "--links": picture.links})
     check_effect(out, {"--values": picture.values, "--title": title, **picture.given})
     translator = machine.load(run)
@@ -120,9 +119,6 @@ def pair(
         )
     weighting.choose(translator)
     _check_context(translator, context, out)
-    for name in (*(pictures.image or ()), source):
-        if out is not None and name and os.path.exists(name) and out.exists() and os.path.samefile(name, out):
-            raise UserError(f"--out {shown_path(out)}: is the picture that is read; choose another name")
     (line,) = pictures.lines(translator, [source] if source else None) or [source or ""]
     wanted = min(ALTERNATIVES, translator.search.beam_size) if extension(out) == PAGE else 1
     candidates, alignment = translated(translator, line, target, wanted, [context or ()])
