@@ -290,11 +290,11 @@ def _refuse_idle(given: Collection[str], config: "DictConfig", free: Collection[
     """Raise ``UserError`` for a setting that is given although another one leaves it no effect."""
     training, data, idle = config.training, config.data, dict[str, str]()
     if config.tokenizer.path is not None:
-        names = (name for name in given if name.split(".")[0] == "tokenizer")
-        idle = dict.fromkeys(names, "beside tokenizer.path, which has its own")
-        idle.pop("tokenizer.path", None), idle.pop("tokenizer.shared", None)
+        names = {name for name in given if name.split(".")[0] == "tokenizer"}
+        kept = {"tokenizer.path", "tokenizer.shared"}
+        idle = dict.fromkeys(names - kept, "beside tokenizer.path, which has its own")
     if not (training.guided_alignment or "training.guided_alignment" in free):
-        names = ("training.guided_layer", "training.guided_shift")
+        names = {"training.guided_layer", "training.guided_shift"}
         idle |= dict.fromkeys(names, "without training.guided_alignment, the weight of the loss")
     for split in ("validation", "test"):
         if data[split].source is not None:
