@@ -249,4 +249,4 @@ def check_direction(run: Path, source: str | Path | None, other: str, *targets: 
         advice = f"--source and {other} may be swapped"
         check_language(source, *languages, advice)
         for target in targets:
-            check_language(target, *reversed(languages), advice)
+            check_language(target, languages[1], languages[0], advice)
