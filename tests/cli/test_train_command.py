@@ -186,6 +186,15 @@ def test_long_suffixes_stay_short_and_apart():
             [*TABLES, "data.validation_pairs=9"],
             "data.validation_pairs: it has no effect beside data.validation.source",
         ),
+        (
+            [*TABLES, f"data.train.gold={__file__}"],
+            "data.train.gold: it has no effect on training; the links that guide",
+        ),
+        (["--seed", "1"], "--seed: no such option of translate train; did you mean training.seed?"),
+        (
+            ["model=rnn_luong", "model/self_attention=alibi"],
+            "model/self_attention: no such group; this model has none",
+        ),
         (["seed=1"], "seed: unknown section; did you mean training.seed?"),
         (["output_dir=x"], "output_dir: unknown section; did you mean run.directory?"),
         (["data=files", "data.train.source=~/none.en"], f"data.train.source: {Path.home()}/none.en: no such"),

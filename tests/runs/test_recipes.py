@@ -78,6 +78,8 @@ def test_a_recipe_trains_and_goes_on_to_the_bit(name: str, tmp_path: Path) -> No
          "training.subword_sampling: expected a probability below 1 for bpe, got 1.5"),
         (("rnn_luong", "training.teacher_forcing.decay=linear"),
          "training.teacher_forcing.steps: a value is required"),
+        (("rnn_luong", "model/attention=fixed", "training.guided_alignment=1"),
+         "training.guided_alignment: expected none, since FixedVector looks at no single word"),
         (("rnn_luong", "training.resume_from=best"), "training.resume_from: it has no effect without"),
         (("rnn_luong", "training.freeze=[encodr.*]"),
          "training.freeze: 'encodr.*' matches no parameter; did you mean encoder."),

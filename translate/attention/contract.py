@@ -36,6 +36,7 @@ class Attention(nn.Module):
     kernel = "auto"  # of `fused`
     dropout = 0.0  # probability that a weight is dropped in training; returned weights are those before it
     stateful = False  # whether a step needs the weights of earlier steps, so that queries run one by one
+    aligns = True  # whether its weights tell one source word from another
     positioned = False  # whether scores depend on the position of the query
     reads_embedding = False  # whether the query is [embedding of the last target token; decoder state]
     causal = False  # hide the keys in a query's future (self-attention of a decoder)

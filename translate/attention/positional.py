@@ -71,6 +71,8 @@ class FixedVector(Attention):
     paper the vector only starts the decoder, which here reads it at every step, as in Cho et al. 2014.
     """
 
+    aligns = False
+
     def scores(self, query: Tensor, memory: Memory, state: Any = None) -> Tensor:
         batch, _, length, _ = memory.keys.shape
         return memory.keys.new_zeros(batch, 1, query.shape[1], length)

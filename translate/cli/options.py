@@ -141,6 +141,9 @@ class MachineOptions:
             print_note(f"{run}: {holder} still trains it; its best so far, {answers}, is used")
         if self.SHOWS_ALIGNMENTS:
             note_unfinished(run)
+            mechanism = translator.model.source_attention(translator.choice.layer)
+            if not mechanism.aligns:
+                print_note(f"{run}: its {type(mechanism).__name__} looks at no single word: no links")
         return translator
 
 
@@ -227,17 +230,32 @@ def check_languages(languages: Mapping[str, tuple[str, str]], command: str) -> N
             raise UserError(f"{command} needs the same languages; {', '.join(facts)}")
 
 
-def languages_of(run: Path) -> tuple[str, str]:
-    """The languages of a run by its settings, without loading it; empty where they are not known."""
+def section_of(run: Path, name: str) -> dict[str, Any]:
+    """A section of the settings of a run, without loading it; empty if there is none."""
     from translate.runs.run_directory import CONFIG, check_is_run
     from translate.text.bounded import read_yaml
 
     check_is_run(run)
     settings = read_yaml(run / CONFIG, root=run)
-    data = settings.get("data") if isinstance(settings, dict) else None
-    keys = ("source_language", "target_language")
-    source, target = (data.get(key) if isinstance(data, dict) else None for key in keys)
+    section = settings.get(name) if isinstance(settings, dict) else None
+    return section if isinstance(section, dict) else {}
+
+
+def languages_of(run: Path) -> tuple[str, str]:
+    """The languages of a run by its settings, without loading it; empty where they are not known."""
+    data = section_of(run, "data")
+    source, target = data.get("source_language"), data.get("target_language")
     return source if isinstance(source, str) else "", target if isinstance(target, str) else ""
+
+
+def check_opposite(run: Path, reverse: Path) -> None:
+    """Raise :class:`UserError` if, by the codes of their languages, runs are not of opposite directions."""
+    here, there = languages_of(run), languages_of(reverse)
+    if all(map(is_code, (*here, *there))) and there != here[::-1]:
+        raise UserError(
+            f"--reverse {shown_path(reverse)}: it translates {' to '.join(there)}; expected a run from "
+            f"{' to '.join(here[::-1])}"
+        )
 
 
 def check_direction(run: Path, source: str | Path | None, other: str, *targets: Path) -> None:

@@ -236,11 +236,12 @@ def _parse(arguments: Sequence[str]) -> Namespace:
     options, unknown = _Parser().parse_known_intermixed_args(arguments)
     for option in unknown:
         name, _, file = option.partition("=")
-        if name in ("--config", "--conf"):
-            from translate.config.messages import own_file_hint
+        from translate.config.messages import named_elsewhere, own_file_hint
 
+        if name in ("--config", "--conf"):
             raise UserError(own_file_hint(file or next(iter(options.overrides), name)))
         near = nearest(name, (flag for flags in (*SWITCHES, *VALUES) for flag in flags), 0.8)
+        near = near or named_elsewhere(name.lstrip("-").replace("-", "_"))
         hint = did_you_mean(near) or "; settings are given as NAME=VALUE, see translate settings"
         raise UserError(f"{shorten(option)}: no such option of translate train{hint}")
     given = [f"--{mode}" for mode in ("multirun", "cfg", "info") if getattr(options, mode)]
@@ -299,6 +300,7 @@ def _refuse_idle(given: Collection[str], config: "DictConfig", free: Collection[
     for split in ("validation", "test"):
         if data[split].source is not None:
             idle[f"data.{split}_pairs"] = f"beside data.{split}.source, which are the pairs"
+    idle["data.train.gold"] = "on training; the links that guide it are training.guided_links"
     if ignored := sorted(idle.keys() & {*given}):
         raise UserError(f"{ignored[0]}: it has no effect {idle[ignored[0]]}")
 

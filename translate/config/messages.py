@@ -39,6 +39,7 @@ OTHER_NAMES = {
     "training.seed": "seed random_seed",
     "training.batch_tokens": "batch_size per_device_train_batch_size max_tokens mini_batch_words",
     "training.accumulate": "gradient_accumulation_steps accum_count update_freq batch_multiplier",
+    "training.max_time": "time max_time",
     "training.max_epochs": "num_train_epochs num_epochs epochs max_epoch",
     "training.max_steps": "train_steps max_update steps",
     "training.validate_every": "eval_every eval_steps valid_freq validation_freq",
@@ -279,7 +280,9 @@ def explain_composing(error: BaseException, choices: Mapping[str, list[str]]) ->
     group = re.search(r"Could not override '(.+?)'\. No match", message)
     if group is None:
         return f"configuration: {shorten(message)}"
-    return f"{shorten(group[1])}: no such group{did_you_mean(nearest(group[1], choices))}"
+    near = nearest(group[1], choices)
+    hint = "; this model has none" if near == group[1] else did_you_mean(near)
+    return f"{shorten(group[1])}: no such group{hint}"
 
 
 def missing_choice(name: str, choices: Mapping[str, list[str]]) -> str:

@@ -104,7 +104,6 @@ class TrainingConfig:
     guided_whitespace: bool = YAML
     freeze: list[str] = YAML
     start_from: str | None = YAML
-    interpolate: OpenFraction | None = YAML
     validation_pairs: Positive | None = YAML
     non_finite: Literal["abort", "skip"] = YAML
     out_of_memory: Literal["abort", "lower"] = YAML
@@ -127,8 +126,6 @@ class TrainingConfig:
             )
         if self.resume_from is not None and not self.resume:
             raise ValueError("resume_from: it has no effect without training.resume=true")
-        if self.interpolate is not None and self.start_from is None:
-            raise ValueError("interpolate: it has no effect without start_from, the run of the other weights")
 
 
 @declared("runtime/auto.yaml")

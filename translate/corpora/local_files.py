@@ -224,7 +224,13 @@ def _languages(data: DataConfig) -> tuple[str, str]:
         suffixes = language_of(data.train.source), language_of(data.train.target)
         if suffixes[0] == suffixes[1]:  # source.txt and target.txt end alike
             suffixes = None, None
-        return source or suffixes[0] or "source", target or suffixes[1] or "target"
+        found = source or suffixes[0] or "source", target or suffixes[1] or "target"
+        if found[0] == found[1] and all(suffixes):
+            raise UserError(
+                f"data.source_language={found[0]} data.target_language={found[1]}: by their names the files "
+                f"are {suffixes[0]} and {suffixes[1]}; exchange the files, or the languages"
+            )
+        return found
     if has_no_header(data.source_field, data.target_field):
         return source or "source", target or "target"
     source = source or (data.source_field or "").split(".")[-1]

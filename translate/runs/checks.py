@@ -52,13 +52,12 @@ def check_given(settings: Settings, *, fresh: bool) -> None:
     """Raise :class:`UserError` if a file or run that the settings name is missing or does not fit.
 
     Args:
-        fresh: whether the run starts; one that is resumed needs ``training.start_from`` only to interpolate.
+        fresh: whether the run starts; one that is resumed needs no ``training.start_from``.
     """
     check_present(settings.data)
     if settings.training.needs_links and settings.training.guided_links is not None:
         check_readable("training.guided_links", settings.training.guided_links)
-    starts = fresh or settings.training.interpolate is not None
-    if starts and settings.training.start_from is not None:
+    if fresh and settings.training.start_from is not None:
         take_tokenizers(settings)
     elif fresh and settings.tokenizer.paths:
         pair = read_own(settings.tokenizer, tokenised=settings.data.tokenised)
@@ -174,6 +173,11 @@ def _check_recipe(settings: Settings, model: Seq2Seq) -> None:
         raise UserError(
             "training.teacher_forcing: expected model=rnn_bahdanau or model=rnn_luong; this model decodes "
             "all positions at once"
+        )
+    if training.guided_alignment and not model.source_attention(training.guided_layer or 0).aligns:
+        mechanism = type(model.source_attention(0)).__name__
+        raise UserError(
+            f"training.guided_alignment: expected none, since {mechanism} looks at no single word"
         )
     scheduled = training.teacher_forcing.decay is not None or (forcing is not None and forcing < 1)
     if scheduled and training.guided_alignment:

@@ -203,6 +203,7 @@ def fit_recipe(config: DictConfig, free: Collection[str], corpus: "Corpus") -> t
             limits["training.max_time"] = 60.0 * MINUTES
     import torch
 
+    from translate.config.targets import resolve_target
     from translate.corpora.filters import count_words
     from translate.corpora.linkers import LONGEST
     from translate.runs.runtime import ENOUGH_WORK, find_device, forward_precision
@@ -226,7 +227,9 @@ def fit_recipe(config: DictConfig, free: Collection[str], corpus: "Corpus") -> t
     known = corpus.train.links is not None or config.training.guided_links is not None
     linking = 0.0 if known else (links + min(links, config.training.guided_sample_links)) / LINKS
     takes_long = linking > MOST_LINKING * (limits["training.max_time"] or max(task.seconds, 60.0))
-    if config.data.read != "text" or config.data.context_sentences or 2 * linked < len(lengths):
+    attention = OmegaConf.select(config, "model.attention._target_")
+    aligns = attention is None or getattr(resolve_target(attention, config.run.plugins), "aligns", True)
+    if not aligns or config.data.read != "text" or config.data.context_sentences or 2 * linked < len(lengths):
         chosen.pop("training.guided_alignment", None)  # for the links of words in single sentences
     elif takes_long and chosen.pop("training.guided_alignment", None):
         in_words = f"{linking / 60:.0f} minutes" if linking > 90 else f"{max(2, linking):.0f} seconds"

@@ -207,6 +207,7 @@ def _facts(
     choice, aer = AlignmentChoice.from_dict(alignment["choice"]), alignment["validation_aer"]
     name = settings.model.get("name", settings.model["_target_"])
     measured = f", AER {100 * aer:.2f} %" if aer is not None else ""
+    guided = "; attention was guided by word links" if settings.training.guided_alignment else ""
     kept = f"best at step {scores['best_step']:,} by {settings.training.best_metric}"
     if not validated:
         kept = "the last step kept: the corpus has no validation split"
@@ -218,7 +219,8 @@ def _facts(
         "training": f"{scores['steps']:,} steps, {scores['tokens']:,} target tokens, "
         f"{scores['seconds']:,} s, {kept}",
         "tokenizer": f"SentencePiece {tokenizers.target.model_type}, {', '.join(sizes)}",
-        "alignment": f"{choice} (chosen by {alignment['criterion']} on {alignment['split']}{measured})",
+        "alignment": f"{choice} (chosen by {alignment['criterion']} on {alignment['split']}{measured})"
+        f"{guided}",
         "versions": f"seq2seq-translate {__version__}, torch {torch.__version__}, "
         f"sentencepiece {sentencepiece.__version__}, sacrebleu {sacrebleu.__version__}",
     }

@@ -1,14 +1,11 @@
 """Scoring a model: on the validation split while it trains, on the test split when it has been trained."""
 
 import json
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor
 
 from translate.alignment.alignment import Alignment, AlignmentChoice
 from translate.alignment.regions import alignment_scores
@@ -21,14 +18,13 @@ from translate.corpora.images.line import sentences_of
 from translate.evaluation.scores import ambiguous_scores, bleu_score, corpus_scores, score_lines
 from translate.models.seq2seq import evaluation_mode
 from translate.runs.calibration import choose_alignment, pairs_of_corpus, pairs_of_split, store
-from translate.runs.checkpoint import WEIGHTS, load_weights, save_weights
 from translate.runs.encoding import encode, gold_links
 from translate.runs.load import load_into
 from translate.runs.reports import SHOWN, Sample, sample_to_draw, write_card
-from translate.runs.run_directory import RunDirectory, point, step_folder
+from translate.runs.run_directory import RunDirectory
 from translate.runs.runtime import translate_all
-from translate.runs.terminal_lines import closing_lines, score_line, score_text
-from translate.text.file_writing import aside, write_text
+from translate.runs.terminal_lines import closing_lines, score_text
+from translate.text.file_writing import write_text
 from translate.training.loop import Progress
 from translate.training.losses import batch_loss
 from translate.training.parallel import World
@@ -139,9 +135,6 @@ class Validation:
         return total / tokens
 
 
-MIXED = "interpolated"  # a folder below checkpoints, and a kind of lines in the metrics
-
-
 def finish(
     settings: Settings, progress: Progress, translator: Translator, corpus: Corpus, directory: RunDirectory
 ) -> None:
@@ -154,7 +147,6 @@ def finish(
         corpus: the alignment is chosen on its validation split, the scores are of its test split.
         directory: of the run.
     """
-    interpolate(settings, progress, translator, corpus, directory)
     load_into(translator.model, directory.best())
     wanted = settings.alignment
     pairs = pairs_of_corpus(corpus, wanted.calibration_pairs, translator.context.sentences)
@@ -198,11 +190,9 @@ def changes_since_start(progress: Progress, directory: RunDirectory) -> str:
 
     Those of each corpus of a mixture are among them, so they tell what the model has forgotten of an old one.
     """
-    name = os.readlink(directory.best())
-    kind, step = (name, progress.step) if name == MIXED else ("validation", progress.best_step)
-    rows = {(row["kind"], row["step"]): row for row in directory.rows()}
-    before, after = rows.get(("validation", 0), {}), rows.get((kind, step), {})
-    if before and (kind, step) == ("validation", 0):
+    rows = {row["step"]: row for row in directory.rows() if row["kind"] == "validation"}
+    before, after = rows.get(0, {}), rows.get(progress.best_step, {})
+    if before and progress.best_step == 0:
         return "nothing gained: no step was better, and the result has the weights of the start"
     both = [key for key in before if key in after and key not in ("kind", "step", "seconds")]
     return ", ".join(
@@ -249,41 +239,3 @@ def final_lines(scores: dict[str, Any] | None) -> list[str]:
         values = f"BLEU {own['bleu']:.2f}  chrF {own['chrf']:.2f}  TER {own['ter']:.2f}"
         lines.append(f"test of {name}: {values}  ({counted(own['pairs'], 'pair')})")
     return lines
-
-
-def interpolate(
-    settings: Settings, progress: Progress, translator: Translator, corpus: Corpus, directory: RunDirectory
-) -> None:
-    """Point ``best`` to a mean of the trained weights and those of ``training.start_from``.
-
-    It forgets less than the best weights (Wortsman et al. 2022, WiSE-FT). The weights of the translator's
-    model are replaced.
-    """
-    share, start = settings.training.interpolate, settings.training.start_from
-    if share is None:
-        return
-    trained = directory.checkpoints / os.readlink(directory.best())
-    if trained == step_folder(directory.checkpoints, 0):  # the start itself
-        trained = directory.checkpoints / os.readlink(directory.last)
-    parts = [(trained, share), (RunDirectory(Path(str(start))).best(), 1 - share)]
-    folder = directory.checkpoints / MIXED
-    folder.mkdir(exist_ok=True)
-    with aside(folder / WEIGHTS) as new:
-        save_weights(mean_weights(parts), new)
-    load_into(translator.model, folder)
-    scores = Validation(settings, translator, corpus.validation)()
-    if scores:
-        directory.log({"kind": MIXED, "step": progress.step, **scores})
-    line = score_line(progress.step, scores).partition(": ")[2]
-    print(f"{share:g} of {trained.name} and {1 - share:g} of {start}: {line}", flush=True)
-    point(directory.checkpoints, "best", MIXED)
-
-
-def mean_weights(parts: Sequence[tuple[Path, float]]) -> dict[str, Tensor]:
-    """The mean of weights with their shares, summed in float64 (Vaswani et al. 2017, 6.1)."""
-    sums: dict[str, Tensor] = {}
-    for folder, share in parts:
-        weights = load_weights(folder)
-        for name, tensor in weights.items():
-            sums[name] = sums[name] + share * tensor.double() if name in sums else share * tensor.double()
-    return {name: total.to(weights[name].dtype) for name, total in sums.items()}

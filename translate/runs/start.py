@@ -141,7 +141,7 @@ MAY_CHANGE = [
     "schedule.total",  # follows training.max_steps
     *("training." + name for name in (
         "max_steps", "max_epochs", "max_time", "validate_every", "validation_pairs", "patience", "save_every",
-        "log_every", "keep_last", "keep_best", "interpolate", "non_finite", "out_of_memory", "resume",
+        "log_every", "keep_last", "keep_best", "non_finite", "out_of_memory", "resume",
         "resume_from",
     )),
 ]  # fmt: skip

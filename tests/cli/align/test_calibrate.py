@@ -28,9 +28,11 @@ def test_gold_chooses_the_lowest_error_rate(
 
 
 def test_the_other_direction_decides_without_gold(
-    own_run: Path, tiny_runs: dict[str, Path], files: list[object], translate_command: Command
+    own_run: Path, run: Path, backward: Path, files: list[object], translate_command: Command
 ) -> None:
-    reverse = ("--reverse", tiny_runs["rnn_luong"])
+    same = translate_command("align", "calibrate", own_run, *files, "--reverse", run, "--force")
+    assert "rnn_luong: it translates en to fr; expected a run from fr to en" in same.refusal()
+    reverse = ("--reverse", backward)
     result = translate_command("align", "calibrate", own_run, *files, *reverse, "--force")
     lines = result.out.splitlines()
     assert lines[-2].startswith("layer ")
@@ -47,14 +49,18 @@ def test_the_other_direction_decides_without_gold(
 
 
 def test_a_choice_made_with_gold_is_not_replaced_without(
-    tiny_runs: dict[str, Path], tmp_path: Path, files: list[object], translate_command: Command
+    tiny_runs: dict[str, Path],
+    backward: Path,
+    tmp_path: Path,
+    files: list[object],
+    translate_command: Command,
 ) -> None:
     run = tmp_path / "run"
     shutil.copytree(tiny_runs["transformer"], run, symlinks=True)
     stored = run / "alignment.json"
     before = stored.read_text()
     error = json.loads(before)["validation_aer"]
-    for options in ([], ["--reverse", tiny_runs["rnn_luong"]]):
+    for options in ([], ["--reverse", backward]):
         result = translate_command("align", "calibrate", run, *files, *options)
         assert (result.code, result.out) == (2, "")
         assert result.err == (
@@ -69,9 +75,9 @@ def test_a_choice_made_with_gold_is_not_replaced_without(
 
 
 def test_gold_of_the_validation_set_decides_alone(
-    own_run: Path, tiny_runs: dict[str, Path], translate_command: Command
+    own_run: Path, backward: Path, translate_command: Command
 ) -> None:
-    result = translate_command("align", "calibrate", own_run, "--reverse", tiny_runs["rnn_luong"])
+    result = translate_command("align", "calibrate", own_run, "--reverse", backward)
     assert result.err == "note: validation has gold links, which decide alone; --reverse has no effect\n"
     assert "chosen by aer on validation" in result.out
 

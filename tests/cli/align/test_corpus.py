@@ -45,12 +45,14 @@ def test_weights(
 def test_two_directions_of_a_corpus(
     own_run: Path,
     tmp_path: Path,
-    tiny_runs: dict[str, Path],
+    backward: Path,
     files: list[object],
     test_split: Split,
     translate_command: Command,
 ) -> None:
-    reverse = tiny_runs["rnn_luong"]  # of the same direction, but a tiny model hardly knows a direction
+    reverse = backward
+    itself = translate_command("align", "symmetrise", own_run, *files, "--reverse", own_run)
+    assert "run: it translates en to fr; expected a run from fr to en" in itself.refusal()
     line = ("align", "symmetrise", own_run, *files, "--reverse", reverse)
     there = translate.load(own_run, device="cpu").align(test_split.source, test_split.target)
     back = translate.load(reverse, device="cpu").align(test_split.target, test_split.source)

@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from translate.cli.align.options import SourceFile, TargetFile, Whitespace, note_context
 from translate.cli.console import print_note, progress
-from translate.cli.options import AsJson, BatchMachine, Run, check_direction, flag, option, with_groups
+from translate.cli.options import (
+    AsJson,
+    BatchMachine,
+    Run,
+    check_direction,
+    check_opposite,
+    flag,
+    option,
+    with_groups,
+)
+from translate.config.names import counted
 from translate.errors import UserError
 
 if TYPE_CHECKING:
@@ -93,12 +103,15 @@ def calibrate(
     With gold links the lowest AER wins. Without them, agreement with the run of --reverse decides, or, if
     there is none, with the links that the statistical aligner estimates in these pairs; 30 are enough.
     """
+    from translate.alignment.calibrate import MIN_LINKS
     from translate.runs.calibration import check_replaceable, choice_lines, choose_alignment, store
     from translate.runs.load import read_settings
     from translate.runs.run_directory import RunDirectory
 
     if pairs.gold is not None and reverse is not None:
         raise UserError("align: gold links decide alone; leave out --gold or --reverse")
+    if reverse is not None:
+        check_opposite(run, reverse)
     directory, plugins = RunDirectory(run), machine.plugin or []
     settings = read_settings(directory, plugins)
     development = pairs.read(run, plugins)
@@ -110,6 +123,9 @@ def calibrate(
     if development.context is None:
         note_context(translator)
     other = None if reverse is None else machine.load(reverse)
+    before, links = translator.choice, sum(len(gold.sure) for gold in development.golds or ())
+    if development.golds is not None and links < MIN_LINKS:
+        print_note(f"{counted(links, 'sure gold link')}: so few choose by chance")
     chosen = choose_alignment(
         translator, development, settings.alignment, other, batch_size=machine.batch_size
     )
@@ -117,7 +133,12 @@ def calibrate(
     if as_json:
         print(json.dumps(chosen))
     else:
-        print(*choice_lines(chosen), f"stored in {directory.alignment}", sep="\n")
+        print(
+            *choice_lines(chosen),
+            f"{before}: the choice before",
+            f"stored in {directory.alignment}",
+            sep="\n",
+        )
 
 
 @with_groups

@@ -17,7 +17,15 @@ from translate.cli.align.options import (
     write_lines,
 )
 from translate.cli.console import progress
-from translate.cli.options import BatchMachine, Run, Symmetrisation, check_direction, option, with_groups
+from translate.cli.options import (
+    BatchMachine,
+    Run,
+    Symmetrisation,
+    check_direction,
+    check_opposite,
+    option,
+    with_groups,
+)
 from translate.config.names import shown_path
 from translate.errors import UserError
 
@@ -92,6 +100,7 @@ def symmetrise(
 
     check_out(out, LINKS, source, target)
     check_direction(run, source, "--target", target)
+    check_opposite(run, reverse)
     split = pair_of(source, target)
     translators = machine.load(run), machine.load(reverse)
     _check_readers((run, reverse), translators)

@@ -34,6 +34,7 @@ from translate.cli.options import (
     check_languages,
     option,
     run_names,
+    section_of,
     with_groups,
 )
 from translate.cli.source_options import PictureInput, check_words_alone
@@ -173,8 +174,12 @@ def pair(
 
 
 def _first_line(run: Path, title: str | None) -> str:
-    """The title of a picture: the name of the run unless one is given."""
-    return run.resolve().name if title is None else title
+    """The title of a picture; by default the name of the run, and whether its attention was taught."""
+    return f"{run.resolve().name}{_taught(run)}" if title is None else title
+
+
+def _taught(run: Path) -> str:
+    return " (guided)" if section_of(run, "training").get("guided_alignment") else ""
 
 
 def _check_context(translator: "Translator", context: list[str] | None, out: Path | None) -> None:
@@ -250,7 +255,7 @@ def compare(
     drawn = draw(
         alignments,
         out,
-        titles=names,
+        titles=[f"{name}{_taught(path)}" for name, path in zip(names, (run, *beside), strict=True)],
         values=picture.values,
         gold=[picture.known_links(alignment) for alignment in alignments],
         style=picture.style,
