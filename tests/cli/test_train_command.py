@@ -131,7 +131,10 @@ def test_long_suffixes_stay_short_and_apart():
             ["--config", "my.yaml"],
             "my.yaml: settings are given as NAME=VALUE, or in a file DIR/experiment/my.yaml with ",
         ),
-        (["--max-time", "60"], "--max-time: no such option of translate train; settings are given as NAME="),
+        (
+            ["--max-time", "60"],
+            "--max-time: no such option of translate train; did you mean training.max_time?",
+        ),
         (["--lr", "0.1"], "--lr: no such option of translate train; settings are given as NAME=VALUE"),
         (
             ["training.max_time", "60"],

@@ -133,12 +133,7 @@ def calibrate(
     if as_json:
         print(json.dumps(chosen))
     else:
-        print(
-            *choice_lines(chosen),
-            f"{before}: the choice before",
-            f"stored in {directory.alignment}",
-            sep="\n",
-        )
+        print(f"before: {before}", *choice_lines(chosen), f"stored in {directory.alignment}", sep="\n")
 
 
 @with_groups
