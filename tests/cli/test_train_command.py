@@ -198,6 +198,8 @@ def test_long_suffixes_stay_short_and_apart():
             ["model=rnn_luong", "model/self_attention=alibi"],
             "model/self_attention: no such group; this model has none",
         ),
+        (["schedule=noam"], "schedule=noam: no such choice; did you mean schedule=inverse_square_root? (th"),
+        (["data.train_source=x"], "data.train_source: unknown key; did you mean data.train.source?"),
         (["seed=1"], "seed: unknown section; did you mean training.seed?"),
         (["output_dir=x"], "output_dir: unknown section; did you mean run.directory?"),
         (["data=files", "data.train.source=~/none.en"], f"data.train.source: {Path.home()}/none.en: no such"),

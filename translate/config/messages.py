@@ -29,11 +29,11 @@ _TIME = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)\s*(s|m|min|h)")
 _SECONDS = {"s": 1, "m": 60, "min": 60, "h": 3600}
 # Settings, with their names in other toolkits.
 OTHER_NAMES = {
-    "data.train.source": "source src",
-    "data.train.target": "target tgt trg",
+    "data.train.source": "source src train_source train_src",
+    "data.train.target": "target tgt trg train_target train_tgt",
     "optimizer.lr": "learning_rate learn_rate",
-    "data.validation.source": "validation valid dev",
-    "data.test.source": "test",
+    "data.validation.source": "validation valid dev validation_source",
+    "data.test.source": "test test_source",
     "data.path": "path data_dir",
     "run.directory": "output_dir save_dir model_dir output out",
     "training.seed": "seed random_seed",
@@ -55,7 +55,8 @@ OTHER_NAMES = {
     "model.encoder_layers": "num_layers layers enc_depth",
     "model.tie": "share_embeddings share_decoder_embeddings tied_embeddings tied_softmax",
 }
-PAPERS = {"bahdanau": "additive", "luong": "general", "vaswani": "multi_head"}  # and their attention
+# Choices by names of papers and of other toolkits.
+PAPERS = {"bahdanau": "additive", "luong": "general", "vaswani": "multi_head", "noam": "inverse_square_root"}
 _LIMITS: dict[type, tuple[str, str]] = {
     Ge: ("ge", "at least"),
     Gt: ("gt", "more than"),
