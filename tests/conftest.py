@@ -2,6 +2,7 @@
 
 import getpass
 import os
+import shutil
 import signal
 import sys
 import tempfile
@@ -75,6 +76,19 @@ def tiny_runs(shared_folder: Path) -> Iterator[dict[str, Path]]:
 def tiny_run(tiny_runs: dict[str, Path]) -> Path:
     """The finished run of a Transformer, English to French; tests must not change it."""
     return tiny_runs["transformer"]
+
+
+@pytest.fixture(scope="session")
+def backward(tiny_runs: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of the other direction by its settings; a tiny model hardly knows a direction."""
+    copy = tmp_path_factory.mktemp("backward") / "backward"
+    shutil.copytree(tiny_runs["rnn_luong"], copy, symlinks=True)
+    config, languages = copy / "config.yaml", ("source_language: {}", "target_language: {}")
+    text = config.read_text()
+    for line, before, after in zip(languages, ("en", "fr"), ("fr", "en"), strict=True):
+        text = text.replace(line.format(before), line.format(after), 1)
+    config.write_text(text)
+    return copy
 
 
 @pytest.fixture(scope="session")

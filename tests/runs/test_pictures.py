@@ -180,8 +180,8 @@ def test_gold_links_of_patches_judge_and_choose(grounded, tmp_path, capsys):
 
 
 @pytest.mark.slow
-def test_links_of_two_directions_are_those_of_the_words(captions, grounded, tmp_path, capsys, tiny_runs):
-    reverse = tiny_runs["transformer"]
+def test_links_of_two_directions_are_those_of_the_words(captions, grounded, tmp_path, capsys, backward):
+    reverse = backward
     words = "it is red .\n", "il est rouge .\n"
     (tmp_path / "with").write_text(f"{SCENE}\t{words[0]}")
     (tmp_path / "target").write_text(words[1])

@@ -165,7 +165,7 @@ def line_options(chance: random.Random) -> list[str]:
         given = ["--temperature=0.01", "--temperature=9", "--top-k=3", "--top-p=0.1", "--seed=7"]
     else:
         options += ["--beam-size", str(most), *["--constraint=chat"] * (chance.random() < 0.1)]
-        given = ["--length-penalty=-3", "--length-normalisation=gnmt", "--coverage-penalty=0.5"]
+        given = ["--length-penalty=3", "--length-normalisation=gnmt", "--coverage-penalty=0.5"]
         given += ["--no-repeat-ngram=2"]
     options += chance.choice([[], [chance.choice(given)]])
     if chance.random() < 0.3:

@@ -174,11 +174,10 @@ def _check_recipe(settings: Settings, model: Seq2Seq) -> None:
             "training.teacher_forcing: expected model=rnn_bahdanau or model=rnn_luong; this model decodes "
             "all positions at once"
         )
-    if training.guided_alignment and not model.source_attention(training.guided_layer or 0).aligns:
-        mechanism = type(model.source_attention(0)).__name__
-        raise UserError(
-            f"training.guided_alignment: expected none, since {mechanism} looks at no single word"
-        )
+    mechanisms = [model.source_attention(layer) for layer in range(model.num_attention_layers)]
+    if training.guided_alignment and not all(mechanism.aligns for mechanism in mechanisms):
+        name = type(mechanisms[0]).__name__
+        raise UserError(f"training.guided_alignment: expected none, since {name} looks at no single word")
     scheduled = training.teacher_forcing.decay is not None or (forcing is not None and forcing < 1)
     if scheduled and training.guided_alignment:
         raise UserError(

@@ -36,19 +36,6 @@ def own_run(tiny_runs: dict[str, Path], tmp_path_factory: pytest.TempPathFactory
 
 
 @pytest.fixture(scope="module")
-def backward(tiny_runs: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run of the other direction by its settings; a tiny model hardly knows a direction."""
-    copy = tmp_path_factory.mktemp("align") / "backward"
-    shutil.copytree(tiny_runs["rnn_luong"], copy, symlinks=True)
-    config, languages = copy / "config.yaml", ("source_language: {}", "target_language: {}")
-    text = config.read_text()
-    for line, before, after in zip(languages, ("en", "fr"), ("fr", "en"), strict=True):
-        text = text.replace(line.format(before), line.format(after), 1)
-    config.write_text(text)
-    return copy
-
-
-@pytest.fixture(scope="module")
 def test_split() -> Split:
     split = load_corpus(PAIRS).test
     assert split is not None

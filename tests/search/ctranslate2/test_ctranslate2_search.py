@@ -76,7 +76,7 @@ def test_texts_and_alignments_are_those_of_torch(
     [
         {"length_penalty": 0.0},
         {"length_penalty": 0.6},
-        {"length_penalty": -0.5},
+        {"length_penalty": 2.5},
         {"max_length": 9},
         {"max_length_ratio": 0.5, "max_length_extra": 1},
     ],
