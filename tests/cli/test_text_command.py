@@ -249,9 +249,9 @@ def test_a_dash_is_standard_input(run: Path, translate_command: Command) -> None
 
 
 def test_a_sentence_without_quotes_is_told(run: Path, translate_command: Command) -> None:
-    result = translate_command("text", run, "I", "love", "you.")
-    assert result.err == "note: 3 sentences of one word each; a sentence of several is put in quotes\n"
-    assert result.out.count("\n") == 3
+    result = translate_command("text", run, "I", "love", "you", ".")
+    assert result.err == "note: 4 sentences of one word each; a sentence of several is put in quotes\n"
+    assert result.out.count("\n") == 4
     assert "quotes" not in translate_command("text", run, "I love", "you.").err
 
 

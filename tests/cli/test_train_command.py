@@ -198,6 +198,11 @@ def test_long_suffixes_stay_short_and_apart():
             ["model=rnn_luong", "model/self_attention=alibi"],
             "model/self_attention: no such group; this model has none",
         ),
+        (["data=files", "data.train.source="], "data.train.source: the name is empty"),
+        (
+            [f"data={Path(__file__).parent}"],
+            f"data={shorten(Path(__file__).parent)}: a folder is given as data=",
+        ),
         (["schedule=noam"], "schedule=noam: no such choice; did you mean schedule=inverse_square_root? (th"),
         (["data.train_source=x"], "data.train_source: unknown key; did you mean data.train.source?"),
         (["seed=1"], "seed: unknown section; did you mean training.seed?"),

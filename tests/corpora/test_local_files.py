@@ -54,6 +54,12 @@ def test_explicit_languages_win_and_plain_names_do(tmp_path: Path) -> None:
     assert (corpus.source_language, corpus.target_language) == ("en", "fr")
 
 
+def test_one_column_is_no_pair(tmp_path: Path) -> None:
+    table = write(tmp_path / "a.csv", ["English,Français", "hello,bonjour"])
+    with pytest.raises(UserError, match="the column English is both source and target"):
+        load(train={"source": table}, source_field="English", target_field="English")
+
+
 STRANGE = ["a\u2028b", "a\u0085b", "a\x0bb\x0cc", "a\u2029b", "a\x00b", "a\rb", "a\x1cb", "a 👩‍👩‍👧 b", ""]
 
 

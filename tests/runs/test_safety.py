@@ -124,9 +124,14 @@ def test_changed_texts_and_tokenizers_are_all_listed(tmp_path: Path) -> None:
     ]
     assert train_tiny(run, "rnn_luong", *settings) == 0
     again = (*settings, "training.max_steps=3", "training.resume=true")
+    moved = corpus.rename(tmp_path / "moved")
+    with pytest.raises(UserError, match=r"; give its place now, such as data\.train\.source="):
+        train_tiny(run, "rnn_luong", *again)
+    assert train_tiny(run, "rnn_luong", *(text.replace(str(corpus), str(moved)) for text in again)) == 0
+    moved.rename(corpus)
     (corpus / "train.fr").write_text("a b c\nd e f\ng h X\n" * 20)
     (corpus / "val.en").write_text("a d\ne H\n")
-    before = files(run)
+    again, before = (*again, "training.max_steps=4"), files(run)
     with pytest.raises(UserError, match="cannot resume with other data: ") as told:
         train_tiny(run, "rnn_luong", *again)
     assert "data.train (its text) was '60 pairs " in str(told.value)

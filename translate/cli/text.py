@@ -100,7 +100,7 @@ def text(
     if translator.reads != "picture":
         _refuse_file(run, sentences or [], pictures=translator.reads == "both")
     words = sentences or []
-    if len(words) > 1 and all(word.isascii() and word.strip(".,!?").isalpha() for word in words):
+    if len(words) > 1 and all(word.isascii() and f"a{word.strip('.,!?')}".isalpha() for word in words):
         print_note(f"{len(words)} sentences of one word each; a sentence of several is put in quotes")
     sentences = pictures.lines(translator, sentences)
     options = options_of(translator, output, alignment, search, lengths, samples, machine)

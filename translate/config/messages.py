@@ -292,6 +292,8 @@ def missing_choice(name: str, choices: Mapping[str, list[str]]) -> str:
     file = name.removeprefix("data/")
     if file != name and os.path.isfile(file):
         return _files_hint(f"data={file}", file)
+    if file != name and os.path.isdir(file):
+        return f"data={shorten(file)}: a folder is given as data=files data.path={shorten(file)}"
     if file != name and Path(file).suffix:
         return f"data={shorten(file)}: no such file"
     if group not in choices:

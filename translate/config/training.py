@@ -17,6 +17,7 @@ from translate.config.declare import (
     declared,
 )
 
+NO_EFFECT = "{}: it has no effect without {}"
 MOST_THREADS = 1024  # with a million of them the process dies
 
 
@@ -117,15 +118,11 @@ class TrainingConfig:
 
     def __post_init__(self) -> None:
         if self.guided_links is not None and not self.needs_links:
-            raise ValueError(
-                "guided_links: it has no effect without guided_alignment, the weight of the loss"
-            )
+            raise ValueError(NO_EFFECT.format("guided_links", "guided_alignment, the weight of the loss"))
         if self.guided_whitespace and self.guided_links is None:
-            raise ValueError(
-                "guided_whitespace: it has no effect without guided_links, the file of the links"
-            )
+            raise ValueError(NO_EFFECT.format("guided_whitespace", "guided_links, the file of the links"))
         if self.resume_from is not None and not self.resume:
-            raise ValueError("resume_from: it has no effect without training.resume=true")
+            raise ValueError(NO_EFFECT.format("resume_from", "training.resume=true"))
 
 
 @declared("runtime/auto.yaml")

@@ -297,6 +297,8 @@ def chosen_columns(table: Table, data: DataConfig, languages: tuple[str, str]) -
     for side, field, language in zip(_SIDES, (data.source_field, data.target_field), languages, strict=True):
         usual = [data.hub.column.replace("{language}", language), *usual_columns(table, side, language)]
         names.append(pick(table, usual if field is None else [field], f"choose one with data.{side}_field"))
+    if names[0] == names[1]:
+        raise UserError(f"the column {shorten(names[0])} is both source and target")
     if data.document_field is not None:
         names.append(pick(table, [data.document_field], "choose another data.document_field"))
     return names
@@ -342,6 +344,8 @@ def check_present(data: DataConfig, where: str = "data") -> None:
 
 def check_readable(setting: str, name: str) -> None:
     """Raise ``UserError`` if a file that ``setting`` names is missing, a folder or a special file."""
+    if not name.strip():
+        raise UserError(f"{setting}: the name is empty")
     try:
         for path in matching(name):
             check_file(path)

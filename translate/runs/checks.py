@@ -54,7 +54,12 @@ def check_given(settings: Settings, *, fresh: bool) -> None:
     Args:
         fresh: whether the run starts; one that is resumed needs no ``training.start_from``.
     """
-    check_present(settings.data)
+    try:
+        check_present(settings.data)
+    except UserError as error:
+        if fresh:
+            raise
+        raise UserError(f"{error}; give its place now, such as data.train.source=FILE") from error
     if settings.training.needs_links and settings.training.guided_links is not None:
         check_readable("training.guided_links", settings.training.guided_links)
     if fresh and settings.training.start_from is not None:

@@ -12,6 +12,7 @@ from omegaconf.errors import OmegaConfBaseException
 from pydantic import TypeAdapter
 from yaml import YAMLError  # type: ignore[import-untyped]
 
+from translate.config.composer import FILES
 from translate.config.declare import plain
 from translate.config.files import leaves
 from translate.config.names import counted, shorten
@@ -138,7 +139,7 @@ SECTIONS = ("data", "tokenizer", "model", "optimizer", "schedule", "training")
 FOUND_IN_CORPUS = ("data.source_language", "data.target_language")  # filled in when they are null
 # Settings that the steps themselves do not depend on
 MAY_CHANGE = [
-    "schedule.total",  # follows training.max_steps
+    "schedule.total", "data.path", *FILES,  # it follows training.max_steps; their text is compared
     *("training." + name for name in (
         "max_steps", "max_epochs", "max_time", "validate_every", "validation_pairs", "patience", "save_every",
         "log_every", "keep_last", "keep_best", "non_finite", "out_of_memory", "resume",
