@@ -198,7 +198,7 @@ def print_engine(choice: "EngineChoice") -> None:
 
 
 def check_place(out: Path, *read: str | Path | None) -> None:
-    """Raise :class:`UserError` if it cannot be written, or would overwrite a file that is ``read``."""
+    """Raise :class:`UserError` if ``out`` cannot be written, or is a file that is ``read``."""
     if os.path.isdir(out):  # that of pathlib raises OSError for a name that is too long
         raise UserError(f"{shown_path(out)}: expected a file; there is a folder of that name")
     if not os.path.isdir(out.parent):

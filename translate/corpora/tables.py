@@ -93,10 +93,8 @@ def pick(table: Table, candidates: Sequence[str], advice: str) -> str:
     names = "it has"
     has_header = table.names[:1] != ["1"]
     if has_header and {".tsv", ".csv"} & set(Path(table.where).suffixes):
-        names, advice = (
-            "its first line names",
-            f"{advice}; if that is a pair, by its number, as data.source_field=1",
-        )
+        names = "its first line names"
+        advice += "; if that line is a pair, by its number, such as 1"
     raise UserError(
         f"{table.where}: no field {shorten(wanted, 100)!r}"
         f"{did_you_mean(nearest(wanted, table.names))}; {names} {listed(table.names)}; {advice}"
