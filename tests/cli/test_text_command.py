@@ -156,6 +156,8 @@ def test_an_ensemble_of_other_vocabularies_is_refused(
     other = tmp_path / "other"
     shutil.copytree(tiny_runs["rnn_luong"], other)
     assert translate_command("text", run, "--ensemble", other, SENTENCE).code == 0
+    twice = translate_command("text", run, "--ensemble", run, SENTENCE)
+    assert "--ensemble: a run is given twice" in twice.refusal()
     tokenizer = train_tokenizer(["une autre phrase"] * 9, TokenizerConfig(vocabulary_size=20))
     for path in (other / "tokenizer").glob("*.model"):
         path.write_bytes(tokenizer.model)
@@ -253,6 +255,12 @@ def test_a_sentence_without_quotes_is_told(run: Path, translate_command: Command
     assert result.err == "note: 4 sentences of one word each; a sentence of several is put in quotes\n"
     assert result.out.count("\n") == 4
     assert "quotes" not in translate_command("text", run, "I love", "you.").err
+
+
+def test_a_setting_among_the_sentences_is_told(run: Path, translate_command: Command) -> None:
+    says = "note: search.beam_size=5 is translated; settings here are options (see translate text --help)"
+    assert says in translate_command("text", run, "search.beam_size=5", SENTENCE).err
+    assert "options" not in translate_command("text", run, "a = b", "x.y", SENTENCE).err
 
 
 def test_markup_alone_is_not_blank(run: Path, translate_command: Command) -> None:

@@ -28,6 +28,7 @@ from translate.cli.main import run
         ),
         ("text", "missing argument RUN: run directory (see translate text --help)"),
         ("text a --beam-size 2.5", "--beam-size: expected an integer, got 2.5 (see translate text --help)"),
+        ("serve a --host", "option '--host' requires an argument (see translate serve --help)"),
         ("serve a --port 99999", "--port: expected 0 to 65,535, got 99999 (see translate serve --help)"),
         ("serve a --max-body 0", "--max-body: expected at least 1, got 0 (see translate serve --help)"),
         (

@@ -67,8 +67,6 @@ def test_shares(two: dict[str, dict[str, Any]]) -> None:
 
     assert shares(None, None) == (30, 10)
     assert shares(1, 1) == (30, 30)
-    assert shares(1, 1, epoch_ends="first") == (10, 10)
-    assert shares(1, 1, epoch_ends="size") == (20, 20)
     assert shares(1, 4) == (30, 120)
     assert shares(1, 4, max_repetitions=2) == (30, 20)
     assert shares(1, 0) == (30, 0)

@@ -184,3 +184,8 @@ def test_time_is_the_length_of_a_run(tmp_path: Path, capsys):
     assert train(config_to_resume(run, ["training.max_time=5"])) == 0
     assert f"resumed at step {steps}" in capsys.readouterr().out
     assert json.loads((run / "scores.json").read_text())["steps"] > steps
+
+
+def test_a_choice_is_no_setting_of_a_run_that_goes_on(tmp_path: Path):
+    with pytest.raises(UserError, match="model/attention=dot: a run that goes on keeps its model"):
+        config_to_resume(tmp_path, ["model/attention=dot"])

@@ -33,7 +33,7 @@ PHASES = {"start": 1.0, "training": 0.6, "validation": 0.1, "saving": 0.01, "sco
 PAIRS = ["data.num_train=300", "data.num_validation=5", "data.num_test=3"]
 GRAMMAR = "choice: grammar, num_validation: 5, num_test: 3"
 MIXTURE = [  # three corpora, with other weights in three stages
-    "data=mixture", "data.tokenised=true", "data.epoch_ends=first",
+    "data=mixture", "data.tokenised=true",
     f"data.corpora={{one: {{{GRAMMAR}, num_train: 300}}, two: {{{GRAMMAR}, num_train: 90, seed: 2}}, "
     f"three: {{{GRAMMAR}, num_train: 200, seed: 3}}}}",
     "data.stages=[{until: 5, weights: {one: 1}}, {until: 12, weights: {one: 1, two: 3}}, "

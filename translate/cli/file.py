@@ -50,12 +50,18 @@ def file(
     from translate.text.documents import previous_sentences
     from translate.text.file_writing import aside
 
-    if document.suffix.lower() in FORMATS and document.suffix.lower() != out.suffix.lower():
+    language, _ = languages_of(run)
+    if document.suffix.lower() not in FORMATS:
+        shown = shown_path(document)
+        raise UserError(
+            f"{shown}: unknown kind of file; expected one of {', '.join(FORMATS)}; "
+            f"for lines of text: translate text {shown_path(run)} < {shown}"
+        )
+    if document.suffix.lower() != out.suffix.lower():
         raise UserError(
             f"--out {shown_path(out)}: expected a name that ends in {document.suffix}, as the file"
         )
     check_place(out, document)
-    language, _ = languages_of(run)
     try:
         content = read_bounded(document, limit=MAX_BYTES)
     except FileNotFoundError as error:

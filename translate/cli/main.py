@@ -151,7 +151,7 @@ def run(arguments: Sequence[str]) -> int:
         # public name.
         if not hasattr(error, "format_message"):
             raise
-        print_error(usage_message(error))
+        print_error(usage_message(error, asked))
         return WRONG_USE
 
 

@@ -176,7 +176,9 @@ class TranslationMachine(BatchMachine):
 
     def load_ensemble(self, run: Path, others: Sequence[Path] | None) -> "Translator":
         """The translator of a run, or of an ensemble of it and others."""
-        translator, *joined = (self.load(part) for part in (run, *(others or ())))
+        runs = [run, *(others or ())]
+        run_names(runs, "--ensemble")  # each stands once
+        translator, *joined = map(self.load, runs)
         return translator.join(joined) if joined else translator
 
 

@@ -8,7 +8,7 @@ import zlib
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
@@ -76,8 +76,6 @@ Options:
   -cd, --config-dir DIR  a folder with groups as in conf/, for example
                          DIR/experiment/mine.yaml
   -cn, --config-name F   the primary file, instead of config.yaml
-  --info                 show how Hydra composed the configuration
-  --hydra-help           show Hydra's own options
   -h, --help             show this text
 
 The run is written to runs/NAME (run.name, run.directory). run.overwrite=true
@@ -89,18 +87,14 @@ VALUES: dict[tuple[str, ...], tuple[str, ...] | None] = {
     ("--package", "-p"): None,
     ("--config-name", "-cn"): None,
     ("--config-dir", "-cd"): None,
-    ("--info", "-i"): ("all", "config", "defaults", "defaults-tree", "plugins", "searchpath"),
 }
-SWITCHES = (("--help", "-h"), ("--hydra-help",), ("--resolve",), ("--multirun", "-m"))
+SWITCHES = (("--help", "-h"), ("--resolve",), ("--multirun", "-m"))
 
 
 def train(arguments: Annotated[list[str] | None, typer.Argument(metavar="[NAME=VALUE]...")] = None) -> None:
     """Train a translator: translate train model=rnn_bahdanau data=multi30k."""
     unbuffer_lines()
     options = _parse(arguments or [])
-    if options.hydra_help:
-        _run_hydra(options, options.overrides)
-        return
     from translate.config.composer import Composer
 
     folders = [Path(options.config_dir)] if options.config_dir else []
@@ -109,8 +103,11 @@ def train(arguments: Annotated[list[str] | None, typer.Argument(metavar="[NAME=V
         print(_help_text(composer.choices(), composer.chosen()), end="")
         return
     overrides, config = _checked(composer, options.overrides, multirun=options.multirun)
-    shows = options.multirun or options.cfg or options.info
-    if shows or any(override.lstrip("+~").startswith("hydra") for override in overrides):
+    if (
+        options.multirun
+        or options.cfg
+        or any(override.lstrip("+~").startswith("hydra") for override in overrides)
+    ):
         _run_hydra(options, overrides)
         free = _free(overrides, composer.chosen(overrides), options.config_name) if options.cfg else ()
         if free and options.cfg == "job":
@@ -221,8 +218,7 @@ class _Parser(ArgumentParser):
         for switch in SWITCHES:
             self.add_argument(*switch, action="store_true")
         for flags, choices in VALUES.items():
-            optional: dict[str, Any] = {"nargs": "?", "const": "all"} if flags[0] == "--info" else {}
-            self.add_argument(*flags, choices=choices, **optional)
+            self.add_argument(*flags, choices=choices)
 
     def error(self, message: str) -> NoReturn:
         raise UserError(f"translate train: {message}")
@@ -244,9 +240,8 @@ def _parse(arguments: Sequence[str]) -> Namespace:
         near = near or named_elsewhere(name.lstrip("-").replace("-", "_"))
         hint = did_you_mean(near) or "; settings are given as NAME=VALUE, see translate settings"
         raise UserError(f"{shorten(option)}: no such option of translate train{hint}")
-    given = [f"--{mode}" for mode in ("multirun", "cfg", "info") if getattr(options, mode)]
-    if len(given) > 1:
-        raise UserError(f"{' and '.join(given)} exclude each other")
+    if options.multirun and options.cfg:
+        raise UserError("--multirun and --cfg exclude each other")
     if options.resolve and not options.cfg:
         raise UserError("--resolve goes with --cfg only")
     home = f"={Path.home()}"  # which a shell writes for ~ at the start of a word alone

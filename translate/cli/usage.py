@@ -93,14 +93,14 @@ class CommandGroup(_PlainHelp, TyperGroup):
         return super().resolve_command(context, arguments)
 
 
-def usage_message(error: Any) -> str:
-    """One line about an error that typer found; empty if the error has no message.
+def usage_message(error: Any, command: str | None = None) -> str:
+    """One line about an error that typer found in ``command``; empty if the error has no message.
 
     The attributes tell the kinds of error apart: some versions of typer bring their own copy of click, whose
     exceptions have no public name.
     """
     context, cause = getattr(error, "ctx", None), error.__cause__
-    path = "translate" if context is None else context.command_path
+    path = context.command_path if context else " ".join(filter(None, ("translate", command)))
     message = str(error.format_message()).replace("Value error, ", "")  # which some versions put first
     if not message:
         return ""

@@ -37,7 +37,7 @@ _READ_BY: dict[tuple[str, ...], str] = {
     ("hub",): "hub streaming",
     ("grammar", "scenes", "files", "hub"): "max_length max_length_ratio drop_duplicates drop_identical "
     "max_train_pairs seed",
-    ("mixture",): "corpora temperature max_repetitions epoch_ends stages",
+    ("mixture",): "corpora temperature max_repetitions stages",
 }
 
 
@@ -150,7 +150,6 @@ class DataConfig:
     corpora: dict[str, dict[str, Any]] = YAML
     temperature: Annotated[float, Ge(1), Le(LARGEST)] = YAML
     max_repetitions: Annotated[float, Ge(1), Le(LARGEST)] | None = YAML
-    epoch_ends: Literal["all", "first", "size"] = YAML
     stages: list[dict[str, Any]] = YAML
     seed: Annotated[int, Ge(-LARGEST), Le(LARGEST)] = YAML
 

@@ -101,7 +101,6 @@ class TrainingConfig:
     guided_shift: Shift = YAML
     guided_links: str | None = YAML
     guided_gold: bool = YAML
-    guided_sample_links: Annotated[int, Ge(10_000), Le(1_000_000_000)] = YAML
     guided_whitespace: bool = YAML
     freeze: list[str] = YAML
     start_from: str | None = YAML

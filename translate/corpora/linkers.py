@@ -17,6 +17,8 @@ from translate.links.links import Links, parse_gold
 from translate.links.statistical import KnownLinks, estimate_links
 from translate.text.words import split_words
 
+# Possible links (words of one side times the other's) from which links are estimated; about 24 bytes each.
+MOST_LINKS = 12_000_000
 MEASURED = 10_000  # pairs whose lengths tell how many possible links a corpus has
 LONGEST = 60  # words of a side of a pair of the sample; longer pairs say little for their many links
 
@@ -92,7 +94,7 @@ class LinkSample(NamedTuple):
     whole: bool
 
 
-def sample_of(split: Split, most_links: int, *, whitespace: bool) -> LinkSample:
+def sample_of(split: Split, most_links: int = MOST_LINKS, *, whitespace: bool) -> LinkSample:
     """All pairs, if they have at most ``most_links`` possible links, or else pairs at equal distances.
 
     A pair of 20 and 30 words has 600 possible links, which take some 40 bytes each while they are estimated.

@@ -19,12 +19,6 @@ from translate.links.links import moved_line
 from translate.text.file_writing import explain_write_errors
 from translate.text.words import split_words
 
-ENDS = {
-    "all": "the last corpus has been seen whole",
-    "first": "the first corpus has been seen whole",
-    "size": "as many pairs as all corpora have",
-}
-
 
 def joined_train(splits: Mapping[str, Split], tags: Mapping[str, str | None]) -> Split:
     """The training pairs of all corpora, one corpus after another.
@@ -182,12 +176,11 @@ class Mixture:
     def drawn(self, stage: Stage) -> dict[str, int]:
         """Name of each corpus -> how many of its pairs an epoch draws."""
         shares = self._shares(stage)
-        wholes = [size / shares[name] for name, size in self.sizes.items() if shares[name]]
-        totals = {"all": max(wholes), "first": min(wholes), "size": sum(self.sizes.values())}
+        total = max(size / shares[name] for name, size in self.sizes.items() if shares[name])
         limit = self.data.max_repetitions
         found = {}
         for name, size in self.sizes.items():
-            wanted = round(totals[self.data.epoch_ends] * shares[name])
+            wanted = round(total * shares[name])
             most = wanted if limit is None else int(limit * size)
             found[name] = min(most, max(1, wanted)) if shares[name] else 0
         return found
@@ -206,7 +199,7 @@ class Mixture:
             steps = f" from step {begin + 1:,} {end}" if len(stages) > 1 else ""
             found.append(f"an epoch{steps} draws {total:,} pairs: {', '.join(parts)}")
             begin = stage.until or 0
-        return [*found, f"an epoch ends when {ENDS[self.data.epoch_ends]} (data.epoch_ends)"]
+        return [*found, "an epoch ends when the last corpus has been seen whole"]
 
     def _shares(self, stage: Stage) -> dict[str, float]:
         """The wanted share of each corpus; they sum to 1."""

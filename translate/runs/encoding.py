@@ -111,7 +111,7 @@ def _cached_file(settings: Settings, corpus: Corpus, tokenizers: TokenizerPair) 
     known = known_pairs(settings, corpus, tokenizers) if guided and has_gaps(split) else None
     gold = [] if known is None else [repr((s, t, sorted(links))) for s, t, links in zip(*known, strict=True)]
     models = (tokenizers.source.model, tokenizers.target.model)
-    way = guided and _way(split, config.guided_sample_links)
+    way = guided and _way(split)
     kind = f"guided={way} tokenised={settings.data.tokenised} pairs={len(split)}"
     return folder / "encoded" / f"{fingerprint([kind, *models, split.fingerprint, *gold])}.arrow"
 
@@ -140,12 +140,11 @@ def estimated_linker(
 ) -> Linker:
     """Links by word alignment of the training pairs, or of a sample, and of validation pairs with gold."""
     split, known = corpus.train, known_pairs(settings, corpus, tokenizers)
-    sample = sample_of(split, settings.training.guided_sample_links, whitespace=whitespace)
+    sample = sample_of(split, whitespace=whitespace)
     all_pairs = "" if sample.whole else f" of {len(split):,}"
     print(
         f"{purpose}: links estimated by word alignment of {len(sample.sources):,}{all_pairs} training pairs"
-        + (f" and {len(known.links):,} validation pairs with gold links" if known else "")
-        + ("" if sample.whole else " (training.guided_sample_links)"),
+        + (f" and {len(known.links):,} validation pairs with gold links" if known else ""),
         flush=True,
     )
     return estimated(sample, known)
@@ -163,11 +162,11 @@ def known_pairs(settings: Settings, corpus: Corpus, tokenizers: TokenizerPair) -
     return KnownLinks(source, target, [gold.to_teach(0, 1) for gold in gold_links(split)])
 
 
-def _way(split: Split, most_links: int) -> str:
+def _way(split: Split) -> str:
     """Names the way links come about: another way needs another name, or old links return from the cache."""
     ways = [] if split.links is None else ["of the corpus"]
     if has_gaps(split):
-        ways.append(f"agreed, p0 learnt, at most {most_links}")
+        ways.append("agreed, p0 learnt")
     return ", or ".join(ways)
 
 

@@ -205,7 +205,7 @@ def fit_recipe(config: DictConfig, free: Collection[str], corpus: "Corpus") -> t
 
     from translate.config.targets import resolve_target
     from translate.corpora.filters import count_words
-    from translate.corpora.linkers import LONGEST
+    from translate.corpora.linkers import LONGEST, MOST_LINKS
     from translate.runs.runtime import ENOUGH_WORK, find_device, forward_precision
 
     pairs = len(corpus.train)
@@ -222,10 +222,13 @@ def fit_recipe(config: DictConfig, free: Collection[str], corpus: "Corpus") -> t
     recipe = recipe_of(str(config.model.get("name")), task)
     if (steps := limits["training.max_steps"]) is not None:
         recipe["schedule.warmup"] = min(recipe["schedule.warmup"], steps // 3)
+    if corpus.validation:
+        checked = "training.validation_pairs"
+        recipe[checked] = min(recipe[checked], len(corpus.validation))
     chosen = {name: value for name, value in expanded(recipe).items() if name in free}
     notes = []
     known = corpus.train.links is not None or config.training.guided_links is not None
-    linking = 0.0 if known else (links + min(links, config.training.guided_sample_links)) / LINKS
+    linking = 0.0 if known else (links + min(links, MOST_LINKS)) / LINKS
     takes_long = linking > MOST_LINKING * (limits["training.max_time"] or max(task.seconds, 60.0))
     attention = OmegaConf.select(config, "model.attention._target_")
     aligns = attention is None or getattr(resolve_target(attention, config.run.plugins), "aligns", True)

@@ -159,6 +159,8 @@ def config_to_resume(run: Path, overrides: Sequence[str]) -> DictConfig:
     """
     given = OmegaConf.create()
     for override in overrides:
+        if "/" in override.partition("=")[0]:
+            raise UserError(f"{shorten(override)}: a run that goes on keeps its model and its corpus")
         try:
             given.merge_with(OmegaConf.from_dotlist([override]) if "=" in override[1:] else None)
         except (ValueError, OmegaConfBaseException, YAMLError) as error:
