@@ -1,7 +1,7 @@
 """From text to text: translations with their alignments."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import partial, reduce
 from itertools import accumulate
@@ -271,7 +271,8 @@ class Translator:
         """Raise :class:`UserError` unless they are a list of texts."""
         if isinstance(sentences, str):
             raise UserError(f"{what}: expected a list of sentences, got one string; write [sentence]")
-        if not hasattr(sentences, "__len__"):  # a generator would be read once, and then seem empty
+        # A generator would be read once, and then seem empty; a set has no order.
+        if not hasattr(sentences, "__len__") or isinstance(sentences, Mapping | Set):
             raise UserError(f"{what}: expected a list of sentences, got {type(sentences).__name__}")
         for number, sentence in enumerate(sentences, 1):
             if not isinstance(sentence, str):

@@ -8,7 +8,8 @@ import translate
 from tests.cli.commands import Command
 from translate.serve.documents import read
 
-HTML = "<html><body><h1>I love you.</h1><p>It <b>rains</b>. The cat sleeps.<!-- kept --></p></body></html>\n"
+HTML = """<html lang=en><body><h1>I love you.</h1>
+<p>It <b>rains</b>. The cat sleeps.<!-- kept --></p></body></html>"""
 
 
 def test_a_page_keeps_all_but_its_text(tiny_run: Path, tmp_path: Path, translate_command: Command) -> None:
@@ -17,9 +18,10 @@ def test_a_page_keeps_all_but_its_text(tiny_run: Path, tmp_path: Path, translate
     result = translate_command("file", tiny_run, page, "--out", out, "--beam-size", 1)
     assert result.code == 0
     assert result.out == f"{out}: 3 sentences translated\n"
-    document = read("page.html", HTML.encode(), "en")
+    document = read("page.html", HTML.encode(), "en", "fr")
     found = translate.load(tiny_run).translate(document.sentences, beam_size=1, markup=True)
     assert out.read_bytes() == document.write([sentence.text for sentence in found])
+    assert "<html lang=fr>" in out.read_text()
     assert "<!-- kept -->" in out.read_text()
 
 

@@ -257,6 +257,13 @@ def test_a_sentence_without_quotes_is_told(run: Path, translate_command: Command
     assert "quotes" not in translate_command("text", run, "I love", "you.").err
 
 
+def test_a_run_is_no_sentence(run: Path, translate_command: Command) -> None:
+    for command, hint in (("text", "--ensemble"), ("align", "align compare RUN SOURCE --with RUN")):
+        refusal = translate_command(command, run, run, SENTENCE).refusal()
+        assert f"{run} is a run; to " in refusal
+        assert hint in refusal
+
+
 def test_a_setting_among_the_sentences_is_told(run: Path, translate_command: Command) -> None:
     says = "note: search.beam_size=5 is translated; settings here are options (see translate text --help)"
     assert says in translate_command("text", run, "search.beam_size=5", SENTENCE).err

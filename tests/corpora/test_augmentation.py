@@ -47,12 +47,6 @@ def test_a_merge_shifts_the_links_of_the_second_pair() -> None:
     assert both.links == HOUSE.links | {(s + 6, t + 6) for s, t in CROSSED.links}
 
 
-def test_a_copy_is_linked_to_itself() -> None:
-    copy = augmentation.copied(CROSSED)
-    assert texts(copy) == ("la voiture rouge s'arrête",) * 2
-    assert copy.links == {(n, n) for n in range(5)}
-
-
 @pytest.mark.parametrize(
     ("words", "found"),
     [
@@ -146,7 +140,7 @@ def test_what_is_fixed_stays() -> None:
 
 LINES = [f"the {word} house stands near number {n} ." for n, word in enumerate(["old", "red", "tall"] * 50)]
 EVERYTHING: dict[str, Any] = {
-    "uppercase": 0.1, "titlecase": 0.1, "typos": 0.02, "merge": 0.2, "copies": 0.05, "placeholders": 0.2,
+    "uppercase": 0.1, "titlecase": 0.1, "typos": 0.02, "merge": 0.2, "placeholders": 0.2,
     "tags": 0.2, "terms": 0.2,
 }  # fmt: skip
 
@@ -184,12 +178,12 @@ def test_a_tokenizer_sees_what_will_occur() -> None:
     assert LINES[0].upper() in lines
     assert any("<b>" in line and "</b>" in line for line in lines)
     assert not any("{0}" in line for line in lines)
-    assert Augmenter(AugmentConfig(merge=0.5, copies=0.5)).tokenizer_lines(LINES, 10**6) is LINES
+    assert Augmenter(AugmentConfig(merge=0.5)).tokenizer_lines(LINES, 10**6) is LINES
     few = Augmenter(AugmentConfig(terms=0.1)).tokenizer_lines(LINES * 100, 10_000)
     assert len(few) < 2000
 
 
-@pytest.mark.parametrize("change", ["copies", "uppercase", "merge", "typos"])
+@pytest.mark.parametrize("change", ["uppercase", "merge", "typos"])
 def test_the_tag_of_a_corpus_stays_where_it_is(change: str) -> None:
     """A mixture writes the tag of each corpus before its sources."""
     probabilities: dict[str, Any] = {change: 1.0}

@@ -50,7 +50,7 @@ def file(
     from translate.text.documents import previous_sentences
     from translate.text.file_writing import aside
 
-    language, _ = languages_of(run)
+    languages = languages_of(run)
     if document.suffix.lower() not in FORMATS:
         shown = shown_path(document)
         raise UserError(
@@ -66,7 +66,7 @@ def file(
         content = read_bounded(document, limit=MAX_BYTES)
     except FileNotFoundError as error:
         raise UserError(f"{shown_path(document)}: no such file") from error
-    found = read(str(document), content, language)
+    found = read(str(document), content, *languages)
     sentences = found.sentences
 
     translator = machine.load_ensemble(run, search.ensemble)

@@ -178,7 +178,11 @@ def _check_run(run: Path) -> None:
 
 
 def _refuse_file(run: Path, sentences: list[str], *, pictures: bool) -> None:
-    """Raise :class:`UserError`, with the command that reads it, for a sentence that is the name of a file."""
+    """Raise :class:`UserError`, with the command that reads it, for a sentence that names a file or a run."""
+    from translate.runs.run_directory import is_run
+
+    if others := [name for name in sentences if is_run(Path(name))]:
+        raise UserError(f"{shown_path(others[0])} is a run; to join several, write: --ensemble {others[0]}")
     for name in filter(is_file, sentences):
         from translate.serve.documents import FORMATS
 

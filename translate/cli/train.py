@@ -23,7 +23,6 @@ from translate.cli.console import (
 )
 from translate.config.names import config_directory, did_you_mean, nearest, shorten, shown_path
 from translate.errors import UserError
-from translate.version import __version__
 
 if TYPE_CHECKING:
     from omegaconf import DictConfig
@@ -225,9 +224,6 @@ class _Parser(ArgumentParser):
 
 
 def _parse(arguments: Sequence[str]) -> Namespace:
-    if "--version" in arguments:
-        print(f"translate {__version__}")
-        raise typer.Exit()
     arguments = [re.sub("^-(config|conf)(?==|$)", r"--\1", text) for text in arguments]
     options, unknown = _Parser().parse_known_intermixed_args(arguments)
     for option in unknown:

@@ -53,7 +53,6 @@ class AugmentConfig:
     titlecase: Fraction = YAML
     typos: Fraction = YAML
     merge: Fraction = YAML
-    copies: Fraction = YAML
     placeholders: Fraction = YAML
     tags: Fraction = YAML
     terms: Fraction = YAML
@@ -66,9 +65,7 @@ class AugmentConfig:
     @property
     def changes(self) -> bool:
         """Whether any pair may change."""
-        return self.needs_links or bool(
-            self.uppercase or self.titlecase or self.typos or self.merge or self.copies
-        )
+        return self.needs_links or bool(self.uppercase or self.titlecase or self.typos or self.merge)
 
 
 @declared("training/default.yaml")

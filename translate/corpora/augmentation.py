@@ -28,7 +28,7 @@ LONGEST_PLACEHOLDERS = 2  # of a pair
 SHORTEST_TYPO = 4  # letters of a word that may get a typing error
 MOST_MERGED = 60  # words of a side of two merged pairs; longer ones stay apart
 TRIES = 8  # places that are looked at for a phrase
-DRAWN = ("merge", "copies", "terms", "placeholders", "tags", "uppercase", "titlecase")
+DRAWN = ("merge", "terms", "placeholders", "tags", "uppercase", "titlecase")
 _TAG = re.compile(r"(<[^\s<>/]+>|>>[^\s<>/]+<<)(?=\s)")
 
 
@@ -160,8 +160,6 @@ class Augmenter:
             both = merged(pair, read(other))
             if max(len(both.source), len(both.target)) <= MOST_MERGED:
                 pair = both
-        if wanted["copies"]:
-            return copied(pair)
         if wanted["terms"]:
             pair = terms(pair, draw)
         if wanted["placeholders"]:
@@ -252,14 +250,6 @@ def merged(first: LinkedPair, second: LinkedPair) -> LinkedPair:
 def _after(tokens: Sequence[PairToken]) -> list[PairToken]:
     """The tokens of a side that follows others."""
     return [token._replace(before=" ") if not number else token for number, token in enumerate(tokens)]
-
-
-def copied(pair: LinkedPair) -> LinkedPair:
-    """The source is a copy of the target (Currey et al. 2017), and every word is linked to itself."""
-    tag = _tag_of(pair)
-    words = _after(pair.target) if tag else pair.target
-    links = frozenset((t + len(tag), t) for t in range(len(words)))
-    return LinkedPair((*tag, *words), pair.target, links)
 
 
 def _tag_of(pair: LinkedPair) -> tuple[PairToken, ...]:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from translate.config.names import counted
 from translate.config.settings import Settings
 from translate.corpora.augmentation import DRAWN, Augmenter, LinkedPair, PairToken, marks, text_of
 from translate.corpora.batching import POSITION_BITS, piece_links
@@ -141,9 +142,9 @@ def estimated_linker(
     """Links by word alignment of the training pairs, or of a sample, and of validation pairs with gold."""
     split, known = corpus.train, known_pairs(settings, corpus, tokenizers)
     sample = sample_of(split, whitespace=whitespace)
-    all_pairs = "" if sample.whole else f" of {len(split):,}"
+    used = counted(len(sample.sources), "training pair") + f" of the {len(split):,}" * (not sample.whole)
     print(
-        f"{purpose}: links estimated by word alignment of {len(sample.sources):,}{all_pairs} training pairs"
+        f"{purpose}: links estimated by word alignment of {used}"
         + (f" and {len(known.links):,} validation pairs with gold links" if known else ""),
         flush=True,
     )

@@ -151,7 +151,9 @@ def read_part(text: str, language: str, tags: str | None, ignored: Sequence[str]
     return in_sentences(text, language)
 
 
-async def read_file(service: Service, upload: Upload | None, language: str) -> tuple[Document, str]:
+async def read_file(
+    service: Service, upload: Upload | None, source: str, target: str
+) -> tuple[Document, str]:
     """The document of a file, with its sentences, and a name for its translation.
 
     Raises:
@@ -159,7 +161,7 @@ async def read_file(service: Service, upload: Upload | None, language: str) -> t
     """
     if upload is None:
         raise RefusalError(400, f"there is no file; expected one of {', '.join(FORMATS)}")
-    document = await asyncio.to_thread(read_text, lambda: read(upload.name, upload.content, language))
+    document = await asyncio.to_thread(read_text, lambda: read(upload.name, upload.content, source, target))
     service.check_size(sum(map(len, document.sentences)), service.limits.file)
     return document, new_name(upload.name.rpartition(".")[2])
 

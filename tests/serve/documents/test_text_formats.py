@@ -51,6 +51,21 @@ VTT = "WEBVTT - kept\n\nNOTE kept\n\nSTYLE\n::cue{}\n\nid\n00:01.000 --> 00:02.0
 
 
 @pytest.mark.parametrize(
+    ("head", "target", "written"),
+    [
+        ('<html lang="en">', "fr", '<html lang="fr">'),
+        ("<HTML class=a LANG=en-GB>", "PT-BR", "<HTML class=a LANG=pt-br>"),
+        ("<html data-lang='x' lang='en'><p lang=en>", "fr", "<html data-lang='x' lang='fr'><p lang=en>"),
+        ('<html lang="en">', "", '<html lang="en">'),
+        ("<html><p lang=en>", "fr", "<html><p lang=en>"),
+    ],
+)
+def test_a_page_names_the_language_of_its_translation(head: str, target: str, written: str) -> None:
+    page = read("a.html", f"{head}One.".encode(), "en", target)
+    assert page.write(["Un."]) == f"{written}Un.".encode()
+
+
+@pytest.mark.parametrize(
     ("name", "text"),
     [
         ("a.html", HTML),

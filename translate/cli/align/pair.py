@@ -113,6 +113,12 @@ def pair(
     check_effect(out, {"--threshold": links.threshold, "--weights": links.weights, "--links": picture.links})
     check_effect(out, {"--values": picture.values, "--title": title, **picture.given})
     translator = machine.load(run)
+    from translate.runs.run_directory import is_run
+
+    if source is not None and is_run(Path(source)):
+        raise UserError(
+            f"{shown_path(source)} is a run; to draw two, write: align compare RUN SOURCE --with RUN"
+        )
     if source is not None and translator.reads == "text" and is_file(source):
         raise UserError(
             f"{shown_path(source)} is a file; to align its lines with those of another one, write: "

@@ -175,7 +175,7 @@ async def _upload_document(asked: Asked) -> Response:
     body, service = checked(DeepLFile, await asked.fields()), asked.service
     upload = body.file and Upload(body.filename or body.file.name, body.file.content)
     glossary = _glossary(body, service)
-    document, name = await read_file(service, upload, body.source_lang or "")
+    document, name = await read_file(service, upload, body.source_lang or "", body.target_lang)
     source = _source(service, body, " ".join(document.sentences[:20]))
     served = service.catalogue.find(source, body.target_lang)
     if service.engine.pieces > service.limits.queue // 2:

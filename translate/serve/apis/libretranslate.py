@@ -104,7 +104,8 @@ async def _settings(asked: Asked) -> Response:
 async def _translate_file(asked: Asked) -> Response:
     """Translates a file and says where it is to be fetched."""
     body, service = checked(LibreFile, await asked.fields()), asked.service
-    document, name = await read_file(service, body.file, "" if body.source == "auto" else body.source)
+    known = "" if body.source == "auto" else body.source
+    document, name = await read_file(service, body.file, known, body.target)
     source, _ = _source(service, body.source, " ".join(document.sentences[:20]))
     served = service.catalogue.find(source, body.target)
     asked.noted |= {"model": served.name, "sentences": len(document.sentences)}

@@ -1,8 +1,9 @@
 """Documents: their sentences with inline markup, and the same documents with translations in their place."""
 
+import re
 from collections.abc import Callable
 
-from translate.config.names import shown_path
+from translate.config.names import is_code, shown_path
 from translate.errors import UserError
 from translate.serve.documents.catalogues import read_po, read_xliff
 from translate.serve.documents.document import MAX_BYTES, Document
@@ -29,7 +30,10 @@ FORMATS: dict[str, Callable[[bytes, str, str], Document]] = {
 }
 
 
-def read(name: str, content: bytes, language: str = "") -> Document:
+_LANG = re.compile(rb"(<html\b[^>]{0,300}?(?<![\w:-])lang\s*=\s*[\"']?)[\w-]+", re.IGNORECASE)
+
+
+def read(name: str, content: bytes, language: str = "", target: str = "") -> Document:
     """The document of a file.
 
     ``document.write(translate(document.sentences))`` is its translation; ``translate`` carries the markup:
@@ -39,6 +43,7 @@ def read(name: str, content: bytes, language: str = "") -> Document:
         name: of the file; its suffix tells the format.
         content: at most ``MAX_BYTES``.
         language: of the text, a code: its rules tell where sentences end.
+        target: the language of the translation, a code, which an HTML page names.
     Raises:
         UserError: for another format, for a file that is damaged, too large or nested too deeply, and for
             one that is not empty and has nothing to translate, unless it is a catalogue: it is done.
@@ -49,6 +54,8 @@ def read(name: str, content: bytes, language: str = "") -> Document:
         raise UserError(f"{shown}: unknown kind of file; expected one of {', '.join(FORMATS)}")
     if len(content) > MAX_BYTES:
         raise UserError(f"{shown}: {len(content):,} bytes; expected at most {MAX_BYTES:,}")
+    if FORMATS[suffix] is read_html and is_code(target.lower()):
+        content = _LANG.sub(lambda found: found[1] + target.lower().encode(), content, count=1)
     document = FORMATS[suffix](content, shown, language)
     if content.strip() and not document.sentences and FORMATS[suffix] not in (read_po, read_xliff):
         raise UserError(f"{shown}: no text to translate was found in it")
