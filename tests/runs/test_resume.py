@@ -84,7 +84,9 @@ def test_a_run_that_was_killed_before_its_scores_gets_them_and_then_is_left_alon
     before = files(run)
     assert main(["resume", str(run)]) == 0
     more = f"for twice its length: translate resume {run} training.max_steps=20"
-    assert capsys.readouterr().out == f"{run}: the run is finished; nothing to do; {more}\n"
+    assert (
+        capsys.readouterr().out == f"{run}: the run is finished, and reads no data; nothing to do; {more}\n"
+    )
     assert files(run) == before
 
 

@@ -93,6 +93,7 @@ def settings(
         for setting in rows:
             print(_entry(setting))
         print()
+    print("Without an experiment, train chooses sizes, rates and steps that you omit.")
 
 
 def _package(name: str) -> str | None:

@@ -20,7 +20,7 @@ OTHER_NAMES = {
     "--source": "--input --file --src --testset",
     "--reference": "--ref --target",
     "--target": "--tgt --reference",
-    "--out": "--output",
+    "--out": "--output -o",
     "--device": "--gpu",
     "--spark": "--engine --master",
     "--heuristic": "--symmetrise",

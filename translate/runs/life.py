@@ -183,7 +183,7 @@ def kept(directory: RunDirectory) -> Iterator[None]:
 
 def finished_line(progress: Progress, job: Job) -> str:
     """Says that a run has ended, and gives the command that makes it twice as long."""
-    line = f"{job.directory.path}: the run is finished; nothing to do"
+    line = f"{job.directory.path}: the run is finished, and reads no data; nothing to do"
     reason = job.limits.reached(progress)
     if reason is None or progress.finished == PATIENCE:
         return line

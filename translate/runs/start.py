@@ -159,8 +159,9 @@ def config_to_resume(run: Path, overrides: Sequence[str]) -> DictConfig:
     """
     given = OmegaConf.create()
     for override in overrides:
-        if "/" in override.partition("=")[0]:
-            raise UserError(f"{shorten(override)}: a run that goes on keeps its model and its corpus")
+        name = override.partition("=")[0]
+        if "/" in name or name in ("data", "run.name", "run.directory"):
+            raise UserError(f"{shorten(override)}: a run that goes on keeps its folder, model and corpus")
         try:
             given.merge_with(OmegaConf.from_dotlist([override]) if "=" in override[1:] else None)
         except (ValueError, OmegaConfBaseException, YAMLError) as error:

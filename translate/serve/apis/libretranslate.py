@@ -133,9 +133,7 @@ def _detected(service: Service, text: str) -> dict[str, Any]:
 def _source(service: Service, code: str, text: str) -> tuple[str, dict[str, Any] | None]:
     """The source language of a text; with its confidence if it was to be identified."""
     if code == "auto":
-        found, sources = _detected(service, text), service.catalogue.sources()
-        if found["language"] not in sources:  # nothing is translated from it
-            found = {"confidence": 0.0, "language": identify(text, sources)[0]}
+        found = _detected(service, text)
         return found["language"], found
     if code not in service.catalogue.languages():
         service.catalogue.find(code, None)  # refuses it
