@@ -86,9 +86,11 @@ class Translator:
         """An ensemble that follows the mean of the probabilities; alignments and settings are this run's.
 
         Raises:
-            UserError: if the target vocabularies are not the same.
+            UserError: for one of the other direction, or with another target vocabulary.
         """
         for number, other in enumerate(others, 2):
+            if other.languages == self.languages[::-1] != self.languages:
+                raise UserError(f"ensemble: run {number} translates in the other direction")
             if other.tokenizers.target.all_pieces != self.tokenizers.target.all_pieces:
                 sizes = [len(run.tokenizers.target) for run in (self, other)]
                 raise UserError(

@@ -162,6 +162,8 @@ def test_an_ensemble_of_other_vocabularies_is_refused(
     for path in (other / "tokenizer").glob("*.model"):
         path.write_bytes(tokenizer.model)
     translator = translate.load(run)
+    with pytest.raises(UserError, match="ensemble: run 2 translates in the other direction"):
+        translator.join([replace(translator, languages=translator.languages[::-1])])
     stranger = replace(translator, tokenizers=TokenizerPair.load(other / "tokenizer"))
     with pytest.raises(UserError, match="run 2 has another target vocabulary"):
         translator.join([stranger])
@@ -260,13 +262,14 @@ def test_a_sentence_without_quotes_is_told(run: Path, translate_command: Command
 def test_a_run_is_no_sentence(run: Path, translate_command: Command) -> None:
     for command, hint in (("text", "--ensemble"), ("align", "align compare RUN SOURCE --with RUN")):
         refusal = translate_command(command, run, run, SENTENCE).refusal()
-        assert f"{run} is a run; to " in refusal
+        assert f"{run} is a run; " in refusal
         assert hint in refusal
 
 
 def test_a_setting_among_the_sentences_is_told(run: Path, translate_command: Command) -> None:
     says = "note: search.beam_size=5 is translated; settings here are options (see translate text --help)"
     assert says in translate_command("text", run, "search.beam_size=5", SENTENCE).err
+    assert "note: beam_size=5 is translated" in translate_command("text", run, "beam_size=5").err
     assert "options" not in translate_command("text", run, "a = b", "x.y", SENTENCE).err
 
 

@@ -122,6 +122,8 @@ def test_recipe_goes_on_where_it_ended(tmp_path: Path, capsys: pytest.CaptureFix
 def test_each_training_has_the_settings_that_are_chosen(tmp_path: Path, translate_command: Command) -> None:
     out = tmp_path / "out"
     given = ["data.num_train=60", "data.num_validation=4", "data.num_test=4"]
+    named = translate_command("guide", "--out", out, *given, "run.name=mine")
+    assert "run.name: it has no effect on the runs of guide, which lie in --out" in named.refusal()
     assert translate_command("guide", "--out", out, *given, "training.max_steps=2").code == 0
     settings = [read_settings(RunDirectory(out / name)) for name in ("forward", "backward", "guided")]
     assert all(each.optimizer["_target_"].endswith("Muon") for each in settings)

@@ -52,11 +52,8 @@ def file(
 
     languages = languages_of(run)
     if document.suffix.lower() not in FORMATS:
-        shown = shown_path(document)
-        raise UserError(
-            f"{shown}: unknown kind of file; expected one of {', '.join(FORMATS)}; "
-            f"for lines of text: translate text {shown_path(run)} < {shown}"
-        )
+        known = f"expected one of {', '.join(FORMATS)}; for lines: translate text {shown_path(run)} < FILE"
+        raise UserError(f"{shown_path(document)}: unknown kind of file; {known}")
     if document.suffix.lower() != out.suffix.lower():
         raise UserError(
             f"--out {shown_path(out)}: expected a name that ends in {document.suffix}, as the file"

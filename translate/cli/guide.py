@@ -8,6 +8,7 @@ import typer
 from translate.cli.console import going_on, unbuffer_lines
 from translate.cli.options import option
 from translate.cli.train import keys_of, note_no_data
+from translate.errors import UserError
 
 EXAMPLES = """
 Examples:
@@ -40,6 +41,8 @@ def guide(
     unbuffer_lines()
     composer, given = Composer(), overrides or []
     config, keys = composer.compose(given, check_config), keys_of(given)
+    if idle := {"run.name", "run.directory"} & {*keys}:
+        raise UserError(f"{min(idle)}: it has no effect on the runs of guide, which lie in --out")
     note_no_data(keys)
     print("three trainings, each as long as is set: forward, backward, and guided by the links of both")
     with going_on():

@@ -103,7 +103,7 @@ def text(
     words = sentences or []
     if len(words) > 1 and all(word.isascii() and f"a{word.strip('.,!?')}".isalpha() for word in words):
         print_note(f"{len(words)} sentences of one word each; a sentence of several is put in quotes")
-    for setting in filter(re.compile(r"[a-z]+\.[a-z_.]+=\S*").fullmatch, words):
+    for setting in filter(re.compile(r"[a-z_]+[._][a-z_.]+=\S*").fullmatch, words):
         print_note(f"{shorten(setting)} is translated; settings here are options (see translate text --help)")
     sentences = pictures.lines(translator, sentences)
     options = options_of(translator, output, alignment, search, lengths, samples, machine)

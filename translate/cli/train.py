@@ -102,11 +102,8 @@ def train(arguments: Annotated[list[str] | None, typer.Argument(metavar="[NAME=V
         print(_help_text(composer.choices(), composer.chosen()), end="")
         return
     overrides, config = _checked(composer, options.overrides, multirun=options.multirun)
-    if (
-        options.multirun
-        or options.cfg
-        or any(override.lstrip("+~").startswith("hydra") for override in overrides)
-    ):
+    own = any(override.lstrip("+~").startswith("hydra") for override in overrides)
+    if options.multirun or options.cfg or own:
         _run_hydra(options, overrides)
         free = _free(overrides, composer.chosen(overrides), options.config_name) if options.cfg else ()
         if free and options.cfg == "job":

@@ -28,7 +28,7 @@ OTHER_NAMES = {
 # What translate text does without such options.
 STREAMS = {"--source": "reads standard input: < FILE", "--out": "writes to standard output: > FILE"}
 OTHER_COMMANDS = {"translate": "text", "predict": "text", "infer": "text", "continue": "resume"}
-OTHER_COMMANDS |= {"score": "evaluate", "test": "evaluate"}
+OTHER_COMMANDS |= {"generate": "text", "score": "evaluate", "test": "evaluate"}
 
 
 class _PlainHelp:

@@ -57,6 +57,7 @@ VTT = "WEBVTT - kept\n\nNOTE kept\n\nSTYLE\n::cue{}\n\nid\n00:01.000 --> 00:02.0
         ("<HTML class=a LANG=en-GB>", "PT-BR", "<HTML class=a LANG=pt-br>"),
         ("<html data-lang='x' lang='en'><p lang=en>", "fr", "<html data-lang='x' lang='fr'><p lang=en>"),
         ('<html lang="en">', "", '<html lang="en">'),
+        ('<html lang="en">', "Français", '<html lang="">'),
         ("<html><p lang=en>", "fr", "<html><p lang=en>"),
     ],
 )

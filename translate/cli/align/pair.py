@@ -117,7 +117,7 @@ def pair(
 
     if source is not None and is_run(Path(source)):
         raise UserError(
-            f"{shown_path(source)} is a run; to draw two, write: align compare RUN SOURCE --with RUN"
+            f"{shown_path(source)} is a run; for two: translate align compare RUN SOURCE --with RUN"
         )
     if source is not None and translator.reads == "text" and is_file(source):
         raise UserError(

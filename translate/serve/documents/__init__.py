@@ -54,8 +54,9 @@ def read(name: str, content: bytes, language: str = "", target: str = "") -> Doc
         raise UserError(f"{shown}: unknown kind of file; expected one of {', '.join(FORMATS)}")
     if len(content) > MAX_BYTES:
         raise UserError(f"{shown}: {len(content):,} bytes; expected at most {MAX_BYTES:,}")
-    if FORMATS[suffix] is read_html and is_code(target.lower()):
-        content = _LANG.sub(lambda found: found[1] + target.lower().encode(), content, count=1)
+    if FORMATS[suffix] is read_html and target:
+        code = target.lower().encode() if is_code(target.lower()) else b""  # which says that it is unknown
+        content = _LANG.sub(lambda found: found[1] + code, content, count=1)
     document = FORMATS[suffix](content, shown, language)
     if content.strip() and not document.sentences and FORMATS[suffix] not in (read_po, read_xliff):
         raise UserError(f"{shown}: no text to translate was found in it")
