@@ -17,7 +17,7 @@ from translate.links.links import Links, parse_gold
 from translate.links.statistical import KnownLinks, estimate_links
 from translate.text.words import split_words
 
-# Possible links (words of one side times the other's) from which links are estimated; about 24 bytes each.
+# Possible links (words of one side times the other's) from which links are estimated.
 MOST_LINKS = 12_000_000
 MEASURED = 10_000  # pairs whose lengths tell how many possible links a corpus has
 LONGEST = 60  # words of a side of a pair of the sample; longer pairs say little for their many links
