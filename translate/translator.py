@@ -68,9 +68,8 @@ class Translator:
         sizes = [f"{len(side):,}" for side in (self.tokenizers.source, self.tokenizers.target)]
         ensemble = f", ensemble of {len(self._members)}" if self.partners else ""
         return (
-            f"Translator({type(self.model).__name__}, {direction}, "
-            f"{self.model.num_parameters():,} parameters, "
-            f"vocabularies of {sizes[0]} and {sizes[1]}, on {self.device}{ensemble})"
+            f"Translator({type(self.model).__name__}, {direction}, {self.model.num_parameters():,} parameters"
+            f", vocabularies of {sizes[0]} and {sizes[1]}, on {self.device}{ensemble})"
         )
 
     @property
@@ -92,16 +91,10 @@ class Translator:
             if other.languages == self.languages[::-1] != self.languages:
                 raise UserError(f"ensemble: run {number} translates in the other direction")
             if other.tokenizers.target.all_pieces != self.tokenizers.target.all_pieces:
-                sizes = [len(run.tokenizers.target) for run in (self, other)]
-                raise UserError(
-                    f"ensemble: run {number} has another target vocabulary ({sizes[1]} pieces) than the "
-                    f"first ({sizes[0]}); train it with the first one's tokenizer"
-                )
+                raise UserError(f"ensemble: run {number} has another target vocabulary than the first")
             if other.reads != self.reads:
-                raise UserError(
-                    f"ensemble: run {number} reads {other.reads} and the first {self.reads} (data.read); "
-                    "expected the same of all"
-                )
+                kinds = f"{other.reads} and the first {self.reads} (data.read)"
+                raise UserError(f"ensemble: run {number} reads {kinds}; expected the same of all")
         return replace(self, partners=tuple(others), warnings=Counter())
 
     def translate(

@@ -52,7 +52,7 @@ def test_a_file_given_to_text_is_told_where_it_belongs(
         ("none.txt", "a.txt", "none.txt: no such file"),
         ("table.xlsx", "a.xlsx", "unknown kind of file; expected one of .txt, .html"),
         ("note.en", "a.en", "note.en: unknown kind of file; expected one of .txt, .html"),
-        ("note.en", "a.en", "for lines: translate text "),
+        ("note.en", "a.en", "for sentences, one a line: translate text "),
         ("note.txt", "a.html", "a.html: expected a name that ends in .txt, as the file"),
         ("note.txt", "note.txt", "note.txt: it is a file that is read; expected another name"),
         ("note.txt", "none/a.txt", "there is no folder"),

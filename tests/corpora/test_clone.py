@@ -60,7 +60,9 @@ def test_clone_with_jsonl_in_the_root(tmp_path: Path) -> None:
     assert corpus.test is not None
     assert [len(corpus.train), len(corpus.validation), len(corpus.test)] == [7, 3, 2]
     assert corpus.train.source[0] == "d 0"
-    assert "no field 'fr'" in message(local("multi30k", tmp_path, "en", "fr"))
+    told = message(local("multi30k", tmp_path, "en", "fr"))
+    assert "no field 'fr'" in told
+    assert "a folder of text files has train.en and so on" in told
 
 
 def test_clone_without_data(tmp_path: Path) -> None:

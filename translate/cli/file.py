@@ -52,8 +52,10 @@ def file(
 
     languages = languages_of(run)
     if document.suffix.lower() not in FORMATS:
-        known = f"expected one of {', '.join(FORMATS)}; for lines: translate text {shown_path(run)} < FILE"
-        raise UserError(f"{shown_path(document)}: unknown kind of file; {known}")
+        raise UserError(
+            f"{shown_path(document)}: unknown kind of file; expected one of {', '.join(FORMATS)}; for "
+            f"sentences, one a line: translate text {shown_path(run)} < FILE"
+        )
     if document.suffix.lower() != out.suffix.lower():
         raise UserError(
             f"--out {shown_path(out)}: expected a name that ends in {document.suffix}, as the file"

@@ -118,7 +118,8 @@ def _settings(section: str, chosen: dict[str, str]) -> "Iterator[Setting]":
 
 
 def _entry(setting: "Setting") -> str:
-    about = f"{setting.type}: {setting.meaning}" if setting.meaning else setting.type
+    known = bool(setting.meaning) and setting.type.startswith("one of ")  # the meaning names them, too
+    about = setting.meaning if known else f"{setting.type}: {setting.meaning}".removesuffix(": ")
     text = textwrap.fill(about, WIDTH, initial_indent="    ", subsequent_indent="    ")
     return f"  {setting.path} = {written(setting.default)}\n{text}"
 

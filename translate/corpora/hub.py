@@ -184,9 +184,8 @@ def load_clone(root: Path, data: DataConfig, languages: tuple[str, str]) -> RawC
     if "train" not in files:
         source, target = (shorten(language, 30) for language in languages)
         raise UserError(
-            f"{shown_path(root)}: no training data for {source}-{target}; "
-            f"expected train.{source} and train.{target}, "
-            f"or the hub's layout with {', '.join(TABLES)} files"
+            f"{shown_path(root)}: no training data for {source}-{target}; expected train.{source} and "
+            f"train.{target}, or the hub's layout with {', '.join(TABLES)} files"
         )
     chosen = {name: files[name] for name in SPLITS if name in files}
     readers = {name: table_reader(paths, data, languages) for name, paths in chosen.items()}

@@ -136,7 +136,7 @@ def _pair_blocks(source: Path, target: Path) -> Iterator[tuple[list[str], list[s
     counts = [count + len(read) - both + sum(1 for _ in side) for read, side in zip((first, second), sides)]
     if counts[0] != counts[1]:
         raise UserError(
-            f"{_short(source)} has {counted(counts[0], 'line')} but {_short(target)} has {counts[1]}; "
+            f"{_short(source)} has {counted(counts[0], 'line')} but {_short(target)} has {counts[1]:,}; "
             f"line n of one must translate line n of the other"
         )
     if not counts[0]:
@@ -294,9 +294,11 @@ def table_reader(paths: Sequence[Path], data: DataConfig, languages: tuple[str, 
 def chosen_columns(table: Table, data: DataConfig, languages: tuple[str, str]) -> list[str]:
     """The columns of both languages and of the documents, if wanted; raises ``UserError`` without one."""
     names = []
+    folder = "" if data.path is None else f"a folder of text files has train.{languages[0]} and so on; "
     for side, field, language in zip(_SIDES, (data.source_field, data.target_field), languages, strict=True):
         usual = [data.hub.column.replace("{language}", language), *usual_columns(table, side, language)]
-        names.append(pick(table, usual if field is None else [field], f"choose one with data.{side}_field"))
+        advice = f"{folder}choose one with data.{side}_field"
+        names.append(pick(table, usual if field is None else [field], advice))
     if names[0] == names[1]:
         raise UserError(f"the column {shorten(names[0])} is both source and target")
     if data.document_field is not None:

@@ -95,7 +95,7 @@ def check_numbers(hypotheses: Sequence[str], references: Sequence[Sequence[str]]
     """Raise :class:`UserError` unless each translation has a reference of every list, and there is one."""
     for lines in references:
         if len(hypotheses) != len(lines):
-            raise UserError(f"{len(hypotheses)} translations but {len(lines)} references")
+            raise UserError(f"{len(hypotheses):,} translations but {len(lines):,} references")
     if not hypotheses:
         raise UserError("there is no translation to score")
 

@@ -16,7 +16,8 @@ def test_runs_side_by_side(
     options = ["--with", others[0], "--with", others[1], "--out", out, "--values"]
     result = translate_command("align", "compare", run, PAIR[0], *options)
     target = translate.load(run, device="cpu").translate([PAIR[0]])[0].text
-    assert result == (0, f"{target}\nheatmaps of 3 runs written to {out}\n", "")
+    of = f"for the translation of {run.name}"
+    assert result == (0, f"{target}\nheatmaps of 3 runs {of} written to {out}\n", "")
     texts = re.findall(r"<text[^>]*>([^<]*)</text>", out.read_text())
     for folder in (run, *others):
         alone = translate.load(folder, device="cpu").align([PAIR[0]], [target])[0]

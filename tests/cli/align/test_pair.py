@@ -29,6 +29,9 @@ def test_a_target_that_is_absent_is_translated(
     assert result.out == f"{found.text}\n{found.alignment.pharaoh()}\n"
     result = translate_command("align", "pair", run, "You", "tu")
     assert result.err == "note: tu is taken as the translation; a sentence is put in quotes\n"
+    result = translate_command("align", "pair", run, PAIR[0], " ")
+    assert result.code == 2
+    assert "TARGET is empty; left out, the model translates SOURCE" in result.err
     scored = translator.align([PAIR[0]], [found.text], whitespace=True)[0]
     result = translate_command("align", "pair", run, PAIR[0], "--whitespace")
     assert result.out == f"{found.text}\n{scored.pharaoh()}\n"

@@ -55,7 +55,7 @@ CASES: dict[str, list[tuple[list[str], str]]] = {
         ([*PAIR], "missing option --out: picture to write: .png, .pdf or .svg"),
         ([*PAIR, "--out", "a.html"], "a.html: expected one of .png, .pdf, .svg, got .html"),
         ([*PAIR, "--values", "--out", "a.png"], "it belongs to translate align pair and compare"),
-        (["x", "", "--out", "a.svg"], "nothing to draw: 1 source and 0 target words"),
+        (["x", "", "--out", "a.svg"], "TARGET is empty; left out, the model translates SOURCE"),
     ],
     "compare": [
         ([*PAIR, "--with", "r"], "missing option --out: picture to write"),

@@ -206,6 +206,8 @@ def translated(
     from translate.translation import ScoredText
 
     if target is not None:
+        if not target.strip():
+            raise UserError("TARGET is empty; left out, the model translates SOURCE")
         if len(source.split()) == len(target.split()) == 1:
             print_note(f"{shorten(target)} is taken as the translation; a sentence is put in quotes")
         return [ScoredText(target, 0.0)], None

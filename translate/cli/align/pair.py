@@ -266,4 +266,5 @@ def compare(
         gold=[picture.known_links(alignment) for alignment in alignments],
         style=picture.style,
     )
-    print(f"heatmaps of {len(alignments)} runs written to {drawn}")
+    of = f" for the translation of {names[0]}" if target is None else ""
+    print(f"heatmaps of {len(alignments)} runs{of} written to {drawn}")
