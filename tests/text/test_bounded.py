@@ -65,7 +65,7 @@ BOMB = "a0: &a0 [x,x,x,x,x,x,x,x,x]\n" + "".join(
     ("text", "reason"),
     [
         (BOMB, "alias"),
-        ("[" * 100_000, "nested too deeply"),
+        ("[" * 100_000, "nest"),  # PyYAML from 6.0.4 on refuses them itself
         ("a: " + "{b: " * (MAX_DEPTH + 1) + "1" + "}" * (MAX_DEPTH + 1), "nested too deeply"),
         ("a: !!python/object/apply:os.system [ls]", "not readable"),
         ("a: b: c", "not readable"),
