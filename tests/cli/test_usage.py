@@ -54,6 +54,11 @@ def test_a_usage_error_is_one_line(line: str, message: str, translate_command: C
             "translate prepare",
             "SOURCE stands without a name: translate prepare NAME=SOURCE,TARGET",
         ),
+        (
+            "resume runs/mine --max-time 9",
+            "translate resume",
+            "settings are written NAME=VALUE, such as training.max_time=600",
+        ),
         ("align runs/mine a --treshold=1", "translate align pair", "did you mean --threshold?"),
         (
             "align corpus runs/mine --gold g",

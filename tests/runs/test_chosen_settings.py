@@ -128,10 +128,11 @@ def test_sentences_too_long_or_too_many_for_links_guide_no_attention(line: str, 
 )
 def test_the_guided_head_of_a_transformer_says_what_was_read(given: list[str], shift: int) -> None:
     pairs = Split(["a b"] * 30, ["b a"] * 30)
-    corpus = Corpus("own", "en", "fr", train=pairs, validation=None, test=None, dropped={})
+    corpus = Corpus("own", "en", "fr", train=pairs, validation=pairs, test=None, dropped={})
     names, composer = [override.partition("=")[0] for override in given], Composer()
     config, lines = fit_recipe(compose(given), free_settings(names, composer.chosen(given)), corpus)
     assert config.training.guided_shift == shift
+    assert config.training.validation_pairs == 30  # those that there are
     assert any("training.guided_shift=1" in line for line in lines) == shift
     check_config(config)
 
@@ -148,7 +149,7 @@ def test_a_run_chooses_says_so_and_goes_on_with_its_choices(tmp_path: Path, caps
         "  optimizer=muon optimizer.lr=0.006 optimizer.ns_steps=3 schedule=linear schedule.warmup=0\n"
         in output
     )
-    assert "note: from fewer than 1,000 pairs a model learns these sentences and little else" in output
+    assert "note: fewer than 1,000 pairs are soon learnt by heart; other sentences need thousands" in output
     assert f"model.encoder_layers={settings.model['encoder_layers']}" in output
     assert settings.model["width"] == 16
     assert "model.width" not in output

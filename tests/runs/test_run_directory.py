@@ -47,7 +47,7 @@ def test_what_is_no_run_is_never_free(tmp_path: Path, overwrite: bool) -> None:
 @pytest.mark.parametrize("name", ["notes", ".git", "config.yaml.new"])
 def test_a_run_that_holds_something_foreign_is_not_replaced(run: RunDirectory, name: str) -> None:
     (run.path / name).mkdir()
-    with pytest.raises(UserError, match=f"the folder holds {name}, which no run wrote"):
+    with pytest.raises(UserError, match=f"the folder holds {name}, which is not its own"):
         run.check_free(overwrite=True)
 
 
@@ -97,7 +97,7 @@ def test_a_run_without_a_checkpoint_or_scores_is_free(run: RunDirectory) -> None
     (run.checkpoints / ".translate-writing-abcd_123").mkdir()
     run.check_free(overwrite=False)
     (run.path / "notes").mkdir()
-    with pytest.raises(UserError, match="which no run wrote"):
+    with pytest.raises(UserError, match="which is not its own"):
         run.check_free(overwrite=False)
 
 

@@ -1,6 +1,7 @@
 """What may go wrong in a run, and what is left then."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -128,6 +129,9 @@ def test_changed_texts_and_tokenizers_are_all_listed(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"; give its place now, such as data\.train\.source="):
         train_tiny(run, "rnn_luong", *again)
     assert train_tiny(run, "rnn_luong", *(text.replace(str(corpus), str(moved)) for text in again)) == 0
+    other = f"; for other data: translate train experiment=fine_tune training.start_from={run}"
+    with pytest.raises(UserError, match=f"is finished, and reads no data.*{re.escape(other)}$"):
+        train_tiny(run, "rnn_luong", *again)
     moved.rename(corpus)
     (corpus / "train.fr").write_text("a b c\nd e f\ng h X\n" * 20)
     (corpus / "val.en").write_text("a d\ne H\n")

@@ -36,7 +36,7 @@ def _print_line(kind: str, message: object) -> None:
     text = escaped(" ".join(line.strip() for line in str(message).splitlines()))
     if len(text) > LONGEST_LINE:  # the end says what was expected
         text = f"{text[: LONGEST_LINE // 2]} ... {text[-LONGEST_LINE // 2 :]}"
-    print(f"{kind}: {text}", file=sys.stderr, flush=True)
+    print(f"{kind}: {text}", file=sys.stderr)
 
 
 print_error = partial(_print_line, "error")

@@ -49,6 +49,7 @@ def file(
     from translate.text.bounded import read_bounded
     from translate.text.documents import previous_sentences
     from translate.text.file_writing import aside
+    from translate.text.lines import missing
 
     languages = languages_of(run)
     if document.suffix.lower() not in FORMATS:
@@ -64,7 +65,7 @@ def file(
     try:
         content = read_bounded(document, limit=MAX_BYTES)
     except FileNotFoundError as error:
-        raise UserError(f"{shown_path(document)}: no such file") from error
+        raise UserError(f"{shown_path(document)}: {missing(document)}") from error
     found = read(str(document), content, *languages)
     sentences = found.sentences
 

@@ -4,7 +4,6 @@ from typing import Annotated
 
 import typer
 
-from translate.cli.console import unbuffer_lines
 from translate.cli.options import Run
 from translate.cli.train import run_job
 
@@ -28,5 +27,4 @@ def resume(
     """
     from translate.runs.start import config_to_resume
 
-    unbuffer_lines()
     run_job(config_to_resume(run, overrides or []))

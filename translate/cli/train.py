@@ -92,7 +92,6 @@ SWITCHES = (("--help", "-h"), ("--resolve",), ("--multirun", "-m"))
 
 def train(arguments: Annotated[list[str] | None, typer.Argument(metavar="[NAME=VALUE]...")] = None) -> None:
     """Train a translator: translate train model=rnn_bahdanau data=multi30k."""
-    unbuffer_lines()
     options = _parse(arguments or [])
     from translate.config.composer import Composer
 
@@ -153,6 +152,7 @@ def run_job(
         given: the settings that are given; ``None`` for the stored configuration of a run.
         goes_on: says after a signal how to go on, if not with this run alone.
     """
+    unbuffer_lines()
     from translate.runs.fine_tuning import with_model_of_start
     from translate.runs.life import train as build_and_train
 

@@ -140,6 +140,8 @@ def _no_such_option(name: str, context: Any) -> str:
         return f"{message}; it belongs to {group_path} {', '.join(others) + ' and ' if others else ''}{last}"
     arguments = [param for param in context.command.params if param.param_type_name == "argument"]
     for metavar in (param.metavar or "" for param in arguments):
+        if "NAME=VALUE" in metavar:
+            return f"{message}; settings are written NAME=VALUE, such as training.max_time=600"
         if (argument := name.lstrip("-").upper()) in re.findall(r"\w+", metavar):
             return f"{message}; {argument} stands without a name: {path} {metavar}"
     given = name.replace("_", "-")

@@ -43,6 +43,8 @@ OTHER_NAMES = {
     "training.max_epochs": "num_train_epochs num_epochs epochs max_epoch",
     "training.max_steps": "train_steps max_update steps",
     "training.validate_every": "eval_every eval_steps valid_freq validation_freq",
+    "training.save_every": "save_steps save_freq save_interval save_checkpoint_steps",
+    "schedule.warmup": "warmup_steps warmup_updates num_warmup_steps",
     "training.patience": "early_stopping early_stopping_patience",
     "training.resume": "resume",
     "runtime.device": "gpu cuda",

@@ -51,7 +51,7 @@ def one_at_a_time(path: Path) -> Iterator[None]:
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                print("waiting for another process, which encodes the same pairs", flush=True)
+                print("waiting for another process, which encodes the same pairs")
                 fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield
     finally:

@@ -104,8 +104,8 @@ def _check_sides(split: str, files: FileSplit, languages: tuple[str, str]) -> No
     if files.source == files.target:
         hint = f"; without data.{split}.target it is a table" if is_table(Path(str(files.source))) else ""
         raise UserError(f"data.{split}: {_short(files.source)} is both source and target{hint}")
-    for side, path, both in (("source", files.source, languages), ("target", files.target, languages[::-1])):
-        check_language(str(path), *both, f"give another data.{split}.{side}")
+    for path, both in ((files.source, languages), (files.target, languages[::-1])):
+        check_language(str(path), *both, f"exchange the files of data.{split}, or the languages")
 
 
 def pair_of(source: str | Path, target: str | Path) -> Split:

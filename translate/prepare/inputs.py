@@ -31,8 +31,6 @@ RAW = pyarrow.schema(
         ("line", pyarrow.int64()),
     ]
 )
-_FIELDS = "choose one by corpora.NAME.source_field and .target_field, in a recipe or by --set"
-_DOCUMENT = "choose one by corpora.NAME.document, in a recipe or by --set"
 
 RawPair = tuple[str, str, str | None]  # source, target, document
 
@@ -199,12 +197,14 @@ def _side_by_side(given: Input) -> Iterator[RawPair]:
 def _of_table(given: Input, languages: tuple[str, str]) -> Iterator[RawPair]:
     document = None if given.document is None else str(given.document)
     table = read_table(given.source, header=not has_no_header(*given.fields, document))
+    own = f"--set corpora.{shorten(given.corpus)}"
+    advice = f"choose one by {own}.source_field=NAME and .target_field=NAME"
     names = [
-        pick(table, usual_columns(table, side, language) if field is None else [field], _FIELDS)
+        pick(table, usual_columns(table, side, language) if field is None else [field], advice)
         for side, field, language in zip(("source", "target"), given.fields, languages)
     ]
     if document is not None:
-        names.append(pick(table, [document], _DOCUMENT))
+        names.append(pick(table, [document], f"choose one by {own}.document=NAME"))
     for columns in table.read(names):
         for values in zip(*columns):
             yield values[0], values[1], values[2] if len(values) > 2 else None

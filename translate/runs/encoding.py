@@ -87,17 +87,16 @@ def encode_training(settings: Settings, corpus: Corpus, tokenizers: TokenizerPai
         path = _cached_file(settings, corpus, tokenizers)
     with nullcontext() if path is None else one_at_a_time(path):
         if path is not None and (cached := read_encoded(path)) is not None:
-            print(f"encoded corpus from {path}", flush=True)
+            print(f"encoded corpus from {path}")
             return cached
-        print("encoding the corpus", flush=True)
+        print("encoding the corpus")
         linker = linker_of(settings, corpus, tokenizers) if config.needs_links else None
         whitespace = _whitespace(settings, split)
         if path is not None:
             try:
                 return encode(split, tokenizers, path, linker, whitespace=whitespace)
             except OSError as error:  # without the cache everything works, more slowly
-                reason = f"cannot be kept in {path.parent} ({error.strerror})"
-                print(f"note: the encoded corpus {reason}", flush=True)
+                print(f"note: the encoded corpus cannot be kept in {path.parent} ({error.strerror})")
     with explain_write_errors("the system's folder of temporary files (TMPDIR)"):
         return encode(split, tokenizers, None, linker, whitespace=whitespace)
 
@@ -146,7 +145,6 @@ def estimated_linker(
     print(
         f"{purpose}: links estimated by word alignment of {used}"
         + (f" and {len(known.links):,} validation pairs with gold links" if known else ""),
-        flush=True,
     )
     return estimated(sample, known)
 

@@ -119,5 +119,4 @@ def tell_other_languages(settings: Settings, corpus: Corpus) -> None:
         print(
             f"warning: {run.path} translates {theirs[0]} to {theirs[1]}, and these pairs are {ours[0]} to "
             f"{ours[1]}: little of it helps",
-            flush=True,
         )

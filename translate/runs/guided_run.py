@@ -52,7 +52,7 @@ def guide(config: DictConfig, out: str | Path, free: Collection[str] = ()) -> in
     links = out / "links.txt"
     scores = [RunDirectory(out / name).scores for name in ("forward", "backward")]
     if links.exists() and links.stat().st_mtime > max(path.stat().st_mtime for path in scores):
-        print(f"{links}: exists already", flush=True)
+        print(f"{links}: exists already")
     else:
         write_links(out / "forward", out / "backward", links, check_config(config))
     return _train(config, free, out / "guided", lambda values: _guided_by(values, links))
@@ -106,14 +106,14 @@ def write_links(forward: Path, backward: Path, path: Path, settings: Settings) -
         for run, translator, choice in zip((forward, backward), (there, back), chosen, strict=True):
             store(RunDirectory(run), choice, translator)
         print(f"the two directions agree on {100 * chosen[0]['agreement']:.1f} % of their links (F1)")
-    print(f"aligning {len(corpus.train):,} training pairs in both directions", flush=True)
+    print(f"aligning {len(corpus.train):,} training pairs in both directions")
     whitespace = settings.data.tokenised
     linker = estimated_linker(settings, corpus, there.tokenizers, "the third opinion", whitespace=whitespace)
     links = _majority(_aligned(there, back, corpus.train, whitespace=whitespace), linker)
     with aside(path) as new, new.open("w", encoding="utf-8") as file:
         for found in links:
             print(format_pharaoh(found), file=file)
-    print(f"links written to {path}", flush=True)
+    print(f"links written to {path}")
 
 
 def _aligned(
@@ -149,7 +149,7 @@ def _train(
     config: DictConfig, free: Collection[str], run: Path, change: Callable[[dict[str, Any]], dict[str, Any]]
 ) -> int:
     """Train one of the runs; a finished one is left as it is, and refused if it had other settings."""
-    print(f"--- {run}", flush=True)
+    print(f"--- {run}")
     values = change(plain(config))
     values["run"] |= {"name": run.name, "directory": str(run)}
     values["training"]["resume"] = True

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from omegaconf import DictConfig
 
+from translate.config.data import SPLITS
 from translate.config.names import counted
 from translate.config.settings import Settings, check_config
 from translate.corpora.caches import cache_directory
@@ -20,7 +21,7 @@ from translate.runs.assembly import Assembly, Job
 from translate.runs.checkpoint import Writer
 from translate.runs.checks import check_buildable, check_given, check_kernels, check_validation
 from translate.runs.hooks import EXIT_CODES, PATIENCE, Keeper, Signals, handled, leave_on_signals
-from translate.runs.load import read_choice
+from translate.runs.load import read_choice, read_settings
 from translate.runs.recipes import as_before, fit_recipe
 from translate.runs.reports import Reporter
 from translate.runs.run_directory import RunDirectory, last_checkpoint, locked
@@ -34,7 +35,7 @@ from translate.runs.runtime import (
     work_of,
 )
 from translate.runs.start import is_finished, resume, start, state_to_resume
-from translate.runs.terminal_lines import ProgressLine, start_lines
+from translate.runs.terminal_lines import ProgressLine, clock, start_lines
 from translate.text.documents import ContextSize
 from translate.text.file_writing import not_written
 from translate.training.loop import MAX_TIME, Limits, Progress, Training, fit
@@ -82,16 +83,19 @@ def live(job: Job, config: DictConfig, free: Collection[str] = ()) -> int:
     scored = finished and job.directory.is_scored(progress.step)
     job.world.wait()  # all processes have read the folder before one changes it
     if scored:
+        before = read_settings(job.directory, job.settings.run.plugins).data
+        if any(getattr(before, name) != getattr(job.settings.data, name) for name in SPLITS):
+            raise UserError(f"{finished_line(progress, job)}; {job.directory.other_data()}")
         print(finished_line(progress, job))
         return 0
     check_given(job.settings, fresh=state is None)
     with job.world.main_first():
         corpus = load_corpus(job.settings.data)
         corpus = read_images(corpus, job.settings.data, cache_directory(job.settings.runtime.cache))
-    print(*corpus.summary_lines(), sep="\n", flush=True)
+    print(*corpus.summary_lines(), sep="\n")
     if free and state is None:
         config, lines = fit_recipe(config, free, corpus)
-        print(*lines, sep="\n", flush=True)
+        print(*lines, sep="\n")
         settings = check_config(config)
         check_buildable(settings)
         job = job._replace(settings=settings, limits=Limits(settings.training, began=job.limits.began))
@@ -103,12 +107,12 @@ def live(job: Job, config: DictConfig, free: Collection[str] = ()) -> int:
         if not finished:
             reason = train_with_hooks(job, training, translator, corpus.validation)
             if reason in EXIT_CODES:
-                print(interrupted_line(reason, training.progress, job), flush=True)
+                print(interrupted_line(reason, training.progress, job))
                 return EXIT_CODES[reason]
-            print(f"training ended: {reason}", flush=True)
+            print(f"training ended: {reason}")
             if reason == MAX_TIME and job.limits.by_time:
                 for line in short_time_lines(training, job, len(corpus.train)):
-                    print(line, flush=True)
+                    print(line)
         disconnect()
         if job.world.is_main:
             finish(job.settings, training.progress, translator, corpus, job.directory)
@@ -134,7 +138,7 @@ def train_with_hooks(job: Job, training: Training, translator: Translator, valid
     """Train, report, validate and save until the run ends; returns why it ended."""
     config, directory, limits, world = job.settings.training, job.directory, job.limits, job.world
     use_float32_products(job.device, work_of(training.update.model, config.batch_tokens))
-    print(*start_lines(job.settings, training, directory, validated), sep="\n", flush=True)
+    print(*start_lines(job.settings, training, directory, validated), sep="\n")
     validation = Validation(job.settings, translator, validated, world)
     line = ProgressLine(config, training, began=limits.began)
     start_step = training.progress.step
@@ -205,7 +209,8 @@ def short_time_lines(training: Training, job: Job, pairs: int) -> list[str]:
     more = f"{job.directory.resume_command()} training.max_time={60 * math.ceil(seconds / 60)}"
     read = f"{100 * readings:.2g} % of the pairs" if readings < 1 else f"{readings:.1f} epochs"
     aim = f"{wanted} epochs, which are better" if wanted > 1 else "a whole epoch"
-    return [f"note: the time was enough for {read}, {counted(progress.step, 'step')}; for {aim}: {more}"]
+    time = f"after {clock(progress.elapsed - progress.seconds)} of preparation the time"
+    return [f"note: {time} was enough for {read}, {counted(progress.step, 'step')}; for {aim}: {more}"]
 
 
 def interrupted_line(reason: str, progress: Progress, job: Job) -> str:

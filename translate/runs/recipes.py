@@ -31,7 +31,6 @@ MUCH, VERY_LONG = 5_000_000, 6_000  # target tokens and seconds that a GPU has f
 STEP = 0.2  # seconds of a step there
 VALIDATED = 8_000  # target tokens of a validation: of long sentences fewer tell one model from another
 FEW_TOKENS = 200_000  # of an epoch
-FEW = 1_000  # pairs that teach a model little else than themselves
 LINKS = 1_000_000  # possible links (words of one side times the other's), estimated in a second, about
 MOST_LINKING = 0.4  # of the time: a fifth repays itself twice, three fifths barely
 LINKING = (
@@ -85,19 +84,14 @@ def transformer(task: Task) -> dict[str, Any]:
     }
 
 
-def rnn_bahdanau(task: Task) -> dict[str, Any]:
-    """The sizes of the files, and an attention that knows the last word."""
-    return {
-        "model.word_in_query": True,
-        "model.dropout": dropout(task),
-        "optimizer": "adam",
-        "optimizer.lr": 4e-3,
-    }
-
-
 def rnn_luong(task: Task) -> dict[str, Any]:
     """The sizes of the files."""
     return {"model.dropout": dropout(task), "optimizer": "adam", "optimizer.lr": 4e-3}
+
+
+def rnn_bahdanau(task: Task) -> dict[str, Any]:
+    """The sizes of the files, and an attention that knows the last word."""
+    return {"model.word_in_query": True} | rnn_luong(task)
 
 
 def dropout(task: Task) -> float:
@@ -222,6 +216,8 @@ def fit_recipe(config: DictConfig, free: Collection[str], corpus: "Corpus") -> t
     recipe = recipe_of(str(config.model.get("name")), task)
     if (steps := limits["training.max_steps"]) is not None:
         recipe["schedule.warmup"] = min(recipe["schedule.warmup"], steps // 3)
+    if corpus.validation is not None and (name := "training.validation_pairs") in recipe:
+        recipe[name] = min(recipe[name], len(corpus.validation))
     chosen = {name: value for name, value in expanded(recipe).items() if name in free}
     notes = []
     known = corpus.train.links is not None or config.training.guided_links is not None
@@ -258,9 +254,4 @@ def described(task: Task, limits: Mapping[str, Any], chosen: Mapping[str, Any]) 
     for sections in (("model",), ("tokenizer", "training"), SECTIONS):
         values = [f"{name}={value}" for name, value in chosen.items() if name.split(".")[0] in sections]
         lines += ["  " + " ".join(values)] if values else []
-    if task.pairs < FEW:
-        lines.append(
-            f"note: from fewer than {FEW:,} pairs a model learns these sentences and little else; to "
-            "translate others it needs thousands"
-        )
     return lines

@@ -67,6 +67,11 @@ class RunDirectory:
         """The command that goes on with the run."""
         return f"translate resume {shlex.quote(str(self.path))}"
 
+    def other_data(self) -> str:
+        """The command that goes on with other data, as the end of a message."""
+        start = shlex.quote(str(self.path))
+        return f"for other data: translate train experiment=fine_tune training.start_from={start}"
+
     def is_scored(self, step: int) -> bool:
         """Whether the final scores are those after ``step`` steps."""
         try:
@@ -100,8 +105,8 @@ class RunDirectory:
         foreign = sorted(path.name for path in found if path not in self._own())
         if foreign:
             raise UserError(
-                f"{self.path}: the folder holds {foreign[0]}, which no run wrote and which would be lost; "
-                "move it elsewhere, or choose another run.name"
+                f"{self.path}: the folder holds {foreign[0]}, which is not its own and would be "
+                "lost; move it elsewhere, or choose another run.name"
             )
 
     def _own(self) -> tuple[Path, ...]:
@@ -241,7 +246,7 @@ def step_folders(directory: Path) -> list[Path]:
 def last_checkpoint(directory: Path) -> str:
     """The last checkpoint of a run that broke off, as part of a sentence."""
     saved = step_folders(directory)
-    return f"the last checkpoint is {saved[-1]}" if saved else "there is no checkpoint yet"
+    return f"the last checkpoint is {saved[-1]}" if saved else "there is no checkpoint yet, so it begins anew"
 
 
 def point(directory: Path, name: str, folder: str) -> None:

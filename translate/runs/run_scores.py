@@ -163,7 +163,7 @@ def finish(
         "tokens_per_second": round(progress.tokens / max(1e-9, progress.training_seconds), 1),
     }
     if corpus.test is not None:
-        print(f"translating {counted(len(corpus.test.source), 'test sentence')} for scores", flush=True)
+        print(f"translating {counted(len(corpus.test.source), 'test sentence')} for scores")
         scores["test"] = score_split(
             translator,
             corpus.test,
@@ -177,12 +177,12 @@ def finish(
     # Last: a run that has its scores has everything.
     write_text(directory.scores, json.dumps(scores, indent=2) + "\n")
     for line in final_lines(scores.get("test")):
-        print(line, flush=True)
+        print(line)
     for kind, count in translator.warnings.items():
-        print(f"warning: {counted(count, 'sentence')} of validation and test: {kind}", flush=True)
-    print(f"model card {directory.card}", flush=True)
+        print(f"warning: {counted(count, 'sentence')} of validation and test: {kind}")
+    print(f"model card {directory.card}")
     changes = changes_since_start(progress, directory)
-    print(*closing_lines(settings, progress, scores, changes, directory), sep="\n", flush=True)
+    print(*closing_lines(settings, progress, scores, changes, directory), sep="\n")
 
 
 def changes_since_start(progress: Progress, directory: RunDirectory) -> str:

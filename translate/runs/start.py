@@ -40,6 +40,7 @@ from translate.training.loop import Limits, Progress, Training, seed_generators,
 from translate.version import __version__
 
 MOST_UNKNOWN = 0.01  # of the characters of a corpus, without a warning
+FEW = 1_000  # pairs that teach a model little else than themselves
 MOST_REPEATED = 0.1  # of the training pairs, without a note
 COUNTED = 1 << 17  # of them, about
 
@@ -69,7 +70,7 @@ def start(job: Job, corpus: Corpus, config: DictConfig) -> Assembly:
             tell_other_languages(settings, corpus)
     model = build_model(settings.model, vocabulary_sizes(tokenizers), settings.run.plugins).to(job.device)
     if other_run is not None:
-        print(take_weights(model, other_run), flush=True)
+        print(take_weights(model, other_run))
     assembly = assemble(job, corpus, tokenizers, model)
     assembly.training.identity = identity_of(corpus, tokenizers)
     if world.is_main:
@@ -79,8 +80,9 @@ def start(job: Job, corpus: Corpus, config: DictConfig) -> Assembly:
             tokenizers.save(new)
         repeated = len(corpus.train) - write_pairs(directory, corpus.train)
         if repeated > MOST_REPEATED * len(corpus.train):
-            pairs = counted(repeated, "repeated training pair")
-            print(f"note: {pairs}; translate prepare drops repetitions", flush=True)
+            print(f"note: {counted(repeated, 'repeated training pair')}; translate prepare drops repetitions")
+        if len(corpus.train) < FEW:
+            print(f"note: fewer than {FEW:,} pairs are soon learnt by heart; other sentences need thousands")
     else:
         seed_process(settings.training.seed, world.rank, 0)
     return assembly
@@ -100,7 +102,7 @@ def make_tokenizers(settings: Settings, corpus: Corpus) -> TokenizerPair:
     config, tokenised = settings.tokenizer, settings.data.tokenised
     if config.paths:
         return read_own(config, tokenised=tokenised, symbols=corpus.tags)
-    print("learning the vocabulary", flush=True)
+    print("learning the vocabulary")
     augmenter = Augmenter(settings.training.augment, tokenised)
     source, target = (
         augmenter.tokenizer_lines(side, MAX_TRAINING_CHARACTERS // 2) for side in _sides(settings, corpus)
@@ -109,7 +111,7 @@ def make_tokenizers(settings: Settings, corpus: Corpus) -> TokenizerPair:
         source, target, config, tokenised=tokenised, symbols=corpus.tags
     )
     for message in messages:
-        print(message, flush=True)
+        print(message)
     return tokenizers
 
 
@@ -131,7 +133,6 @@ def tell_unknown(tokenizers: TokenizerPair, settings: Settings, corpus: Corpus) 
             print(
                 f"warning: the {name} tokenizer lacks {100 * share:.0f} % of the characters of the training "
                 "text, which the model reads and writes as unknown",
-                flush=True,
             )
 
 
@@ -222,7 +223,9 @@ def resume(job: Job, corpus: Corpus, config: DictConfig, state: dict[str, Any]) 
     tokenizers = TokenizerPair.load(directory.tokenizer)
     identity = identity_of(corpus, tokenizers)
     if changed := _changes(state["identity"], identity):
-        raise UserError(f"{directory.path}: cannot resume with other data: {changed}")
+        raise UserError(
+            f"{directory.path}: cannot resume with other data: {changed}; {directory.other_data()}"
+        )
     keep_threads(settings.runtime, state)
     model = build_model(settings.model, vocabulary_sizes(tokenizers), settings.run.plugins).to(job.device)
     assembly = assemble(job, corpus, tokenizers, model)
@@ -241,13 +244,12 @@ def restore(training: Training, state: dict[str, Any], directory: RunDirectory, 
         training.load_state_dict(state)
     if world.is_main:
         directory.go_back_to(training.progress.step, training.progress.best_step)
-    print(f"resumed at step {training.progress.step:,}", flush=True)
+    print(f"resumed at step {training.progress.step:,}")
     before = len(state["generators"])
     if before != world.size:
         print(
             f"processes: {before} before, now {world.size}, with random numbers of their own; "
             f"{state['group_size']} batches an optimizer step before, now {training.stream.group_size}",
-            flush=True,
         )
 
 
@@ -300,7 +302,6 @@ def keep_threads(runtime: RuntimeConfig, state: Mapping[str, Any]) -> None:
         print(
             f"note: the run had {counted(before, 'thread')} so far and has {runtime.threads} now; what "
             f"follows is not bitwise that of an uninterrupted run (runtime.threads={before} would be)",
-            flush=True,
         )
 
 

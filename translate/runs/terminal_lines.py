@@ -60,14 +60,14 @@ class ProgressLine:
             if self.live:  # a narrow terminal shows its beginning, the most important parts
                 self.live.update(Text(text[: self.live.console.width - 1], no_wrap=True), refresh=True)
             else:
-                print(text, flush=True)
+                print(text)
 
     def note(self, text: str) -> None:
         """Print a line that stays."""
         if self.live:
             self.live.console.print(text, markup=False, soft_wrap=True)
         else:
-            print(text, flush=True)
+            print(text)
 
     def close(self) -> None:
         """Give the terminal's line back."""
@@ -146,15 +146,14 @@ def start_lines(
     has_gold = validated is not None and validated.gold is not None
     model, device = training.update.model, training.update.device
     precision = str(training.update.precision).removeprefix("torch.")
-    threads_used = torch.get_num_threads()
-    threads = f", {counted(threads_used, 'thread')}" if device.type == "cpu" else ""
+    threads = f", {counted(torch.get_num_threads(), 'thread')}" if device.type == "cpu" else ""
     count = training.update.parallel.world.size
     processes = f"; {count} processes by {settings.runtime.parallel}" if count > 1 else ""
     frozen = sum(parameter.numel() for parameter in model.parameters() if not parameter.requires_grad)
     kept = f" and {frozen:,} frozen ones" if frozen else ""
     groups = training.stream.group_size
-    steps = f", {groups} of them a step" if groups > 1 else ""
     batches = training.stream.epoch_length()
+    steps = f", {groups} of them a step" if groups > 1 else ""
     return [
         f"model {settings.model.get('name', type(model).__name__)}: {model.num_parameters():,} parameters"
         f"{kept}, {len(model.output_weight):,} target pieces",
@@ -171,11 +170,8 @@ def closing_lines(
     settings: Settings, progress: Progress, scores: Mapping[str, Any], changes: str, directory: RunDirectory
 ) -> list[str]:
     """The run as a table, one line a row; ``changes`` are those of the scores since its start."""
-    epochs = counted(progress.epoch, "whole epoch")
-    if settings.data.stages:  # the end of a stage cuts an epoch short
-        epochs = f"{counted(progress.epoch + bool(progress.batch or progress.block), 'epoch')} started"
     rows = {
-        "steps": f"{progress.step:,}, {epochs}",
+        "steps": f"{progress.step:,}, {counted(progress.epoch, 'whole epoch')}",
         "target tokens": f"{progress.tokens:,}, {scores['tokens_per_second']:,.0f} a second",
         "time": f"{clock(progress.training_seconds)} in steps and {clock(progress.validation_seconds)} in "
         "validation, beside the preparation",

@@ -140,7 +140,7 @@ def opened(path: Path) -> Iterator[tuple[BufferedReader | gzip.GzipFile, int | N
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except (FileNotFoundError, NotADirectoryError, ValueError) as error:  # ValueError: a zero byte
-        raise UserError(f"{where}: {_missing(path)}") from error
+        raise UserError(f"{where}: {missing(path)}") from error
     except OSError as error:
         raise UserError(f"{where}: cannot be read ({error.strerror})") from error
     before = os.fstat(descriptor)
@@ -170,7 +170,7 @@ def check_file(path: Path) -> None:
     try:
         problem = _refusal(path, path.stat().st_mode)
     except (FileNotFoundError, NotADirectoryError, ValueError):
-        problem = _missing(path)
+        problem = missing(path)
     except OSError as error:  # a name that is too long, or a folder that may not be listed
         problem = f"cannot be read ({error.strerror})"
     if problem:
@@ -184,7 +184,7 @@ def _refusal(path: Path, mode: int) -> str | None:
     return f"expected a file, got {'a folder' if stat.S_ISDIR(mode) else 'a pipe or a device'}"
 
 
-def _missing(path: Path) -> str:
+def missing(path: Path) -> str:
     """The end of a message about a file that is not there."""
     folder = path.parent
     try:

@@ -31,6 +31,7 @@ def test_a_target_that_is_absent_is_translated(
     assert result.err == "note: tu is taken as the translation; a sentence is put in quotes\n"
     result = translate_command("align", "pair", run, PAIR[0], " ")
     assert result.code == 2
+    assert "name of a file; to write it: --out a.png" in translate_command("align", run, PAIR[0], "a.png").err
     assert "TARGET is empty; left out, the model translates SOURCE" in result.err
     scored = translator.align([PAIR[0]], [found.text], whitespace=True)[0]
     result = translate_command("align", "pair", run, PAIR[0], "--whitespace")

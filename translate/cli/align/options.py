@@ -208,6 +208,8 @@ def translated(
     if target is not None:
         if not target.strip():
             raise UserError("TARGET is empty; left out, the model translates SOURCE")
+        if extension(Path(target)) in (*PICTURES, PAGE, *LINKS, *TABLES):
+            raise UserError(f"{shorten(target)} is the name of a file; to write it: --out {shorten(target)}")
         if len(source.split()) == len(target.split()) == 1:
             print_note(f"{shorten(target)} is taken as the translation; a sentence is put in quotes")
         return [ScoredText(target, 0.0)], None
