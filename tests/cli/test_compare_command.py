@@ -192,3 +192,16 @@ def test_a_test_set_that_is_missing(
 def test_a_beam_for_files_alone_is_refused(files: Files, translate_command: Command) -> None:
     result = translate_command("compare", f"good={files.good}", *files.options, "--beam-size", 3)
     assert "--beam-size: it has no effect on files of translations" in result.refusal()
+
+
+def test_a_run_of_the_other_direction_is_named(
+    tiny_run: Path, files: Files, tmp_path: Path, translate_command: Command
+) -> None:
+    """Not the files, which are right for the first run."""
+    back = tmp_path / "back"
+    shutil.copytree(tiny_run, back, symlinks=True)
+    text = (back / "config.yaml").read_text()
+    swapped = text.replace("source_language: en", "source_language: fr")
+    (back / "config.yaml").write_text(swapped.replace("target_language: fr", "target_language: en", 1))
+    told = translate_command("compare", tiny_run, back, *files.options).err
+    assert f"needs the same languages; {tiny_run.name} translates en to fr, back translates fr to en" in told

@@ -45,6 +45,7 @@ def test_a_setting_is_found_by_its_own_name(translate_command: Command) -> None:
     code, shown, _ = translate_command("settings", "beam_size")
     assert code == 0
     assert [line for line in shown.splitlines() if " = " in line] == ["  search.beam_size = 5"]
+    assert "model.attention.window = null\n" in translate_command("settings", "model.attention.window").out
 
 
 def test_model_and_mechanism_may_be_chosen(translate_command: Command) -> None:

@@ -30,7 +30,10 @@ def _no_corpus(monkeypatch: pytest.MonkeyPatch) -> None:
             "training.label_smoothing: expected at least 0 and less than 1, got -0.1",
         ),
         ("training.ema=1.5", "training.ema: expected more than 0 and less than 1, got 1.5"),
-        ("training.guided_links=x", "training.guided_links: it has no effect without guided_alignment"),
+        (
+            "training.guided_links=x",
+            "training.guided_links: it has no effect without training.guided_alignment",
+        ),
         ("training.guided_whitespace=true", "training.guided_whitespace: it has no effect without"),
         ("runtime.device=gpu", "runtime.device: expected auto, cpu, cuda or cuda:N, got 'gpu'"),
         ("runtime.device=cuda:99", "runtime.device: cuda:99 was asked for, but "),

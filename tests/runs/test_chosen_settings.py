@@ -137,6 +137,21 @@ def test_the_guided_head_of_a_transformer_says_what_was_read(given: list[str], s
     check_config(config)
 
 
+def test_a_schedule_that_is_given_ends_with_the_time_as_the_chosen_one_does() -> None:
+    pairs = Split(["a b"] * 30, ["b a"] * 30)
+    corpus = Corpus("own", "en", "fr", train=pairs, validation=None, test=None, dropped={})
+    found = []
+    for given in (
+        ["training.max_time=30"],
+        ["training.max_time=30", "schedule=linear", "schedule.warmup=100"],
+    ):
+        names, composer = [override.partition("=")[0] for override in given], Composer()
+        config, _ = fit_recipe(compose(given), free_settings(names, composer.chosen(given)), corpus)
+        found.append(check_config(config).schedule)
+    assert found[0] == found[1]
+    assert found[0]["total"] is None
+
+
 @pytest.mark.slow
 def test_a_run_chooses_says_so_and_goes_on_with_its_choices(tmp_path: Path, capsys):
     run = tmp_path / "run"

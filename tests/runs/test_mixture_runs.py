@@ -27,10 +27,9 @@ def overrides(*more: str) -> list[str]:
     ]
 
 
-def test_a_staged_mixture_goes_on_from_any_step(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_staged_mixture_goes_on_from_any_step(tmp_path: Path) -> None:
     whole, parts = tmp_path / "whole", tmp_path / "parts"
     assert train_tiny(whole, "transformer", *overrides()) == 0
-    assert " epochs started\n" in capsys.readouterr().out
     for steps in (4, 7, 10):  # at the end of a stage, in the next one
         assert (
             train_tiny(

@@ -251,6 +251,11 @@ class AlignmentChoice:
         return f"layer {self.layer}, head{'s' * (len(self.heads) > 1)} {', '.join(map(str, self.heads))}"
 
     @property
+    def caption(self) -> str:
+        """Layer, heads and, if the rows are those of inputs, the shift, in words."""
+        return f"{self.layer_and_heads}{', shift 1' * self.shift}"
+
+    @property
     def links_from(self) -> str:
         """The smallest weight that is a link, in words."""
         return f"{self.threshold:g}" if self.threshold else "the largest"

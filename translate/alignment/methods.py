@@ -196,7 +196,7 @@ def align(
         raise UserError(f"alignment method '{method}' is not known; choose one of {', '.join(METHODS)}")
     choice.check(model)
     check_lengths(model, pairs)
-    named = f"{method}, {choice.layer_and_heads}" if method in READ_ATTENTION else method
+    named = f"{method}, {choice.caption}" if method in READ_ATTENTION else method
     with evaluation_mode(model):
         batches = pair_batches(pairs, batch_size, model.output_weight.device)
         found = ((batch, METHODS[method](model, batch, choice)) for batch in batches)
@@ -219,7 +219,7 @@ def align_recorded(
         [pair_batch(pairs, list(range(len(pairs))), device)] if few else pair_batches(pairs, None, device)
     )
     found = ((batch, _recorded_words(batch, recorded, choice)) for batch in batches)
-    return _in_order(pairs, found, f"attention, {choice.layer_and_heads}", choice.threshold)
+    return _in_order(pairs, found, f"attention, {choice.caption}", choice.threshold)
 
 
 def _recorded_words(batch: PairBatch, recorded: Sequence[Tensor], choice: AlignmentChoice) -> Tensor:

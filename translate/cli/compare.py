@@ -16,6 +16,7 @@ from translate.cli.options import (
     check_direction,
     check_languages,
     flag,
+    languages_of,
     option,
     print_engine,
     run_names,
@@ -90,9 +91,10 @@ def compare(
     if files.number != 1:
         raise UserError(f"compare: {files.number} test sets; expected one")
     (test,) = files.read()
-    for system in given:
-        if system.is_run:
-            check_direction(system.path, test.name, "--reference", *(files.reference or ()))
+    if runs := {system.name: system.path for system in given if system.is_run}:
+        check_languages({name: languages_of(path) for name, path in runs.items()}, "compare")
+    for path in runs.values():
+        check_direction(path, test.name, "--reference", *(files.reference or ()))
     record = _record(given, test, comparing, machine)
     print(json.dumps(record) if as_json else "\n".join(_lines(record)))
     if comparing.figure:
@@ -161,9 +163,6 @@ def _translations(
     # A file that does not fit is refused before the runs translate.
     texts = {system.name: _read(system, test) for system in given if not system.is_run}
     translators = {system.name: machine.load(system.path) for system in given if system.is_run}
-    languages = {name: translator.languages for name, translator in translators.items()}
-    if languages:
-        check_languages(languages, "compare")
     for name, translator in translators.items():
         print_engine(translator.engine)
         found = translate_all(
@@ -171,7 +170,8 @@ def _translations(
         )
         texts[name] = [result.text for result in found]
         print_warnings(translator)
-    language = next((pair[1] for pair in languages.values() if pair[1]), test.language)
+    languages = (translator.languages[1] for translator in translators.values())
+    language = next(filter(None, languages), test.language)
     return {system.name: texts[system.name] for system in given}, language
 
 

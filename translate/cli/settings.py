@@ -65,7 +65,7 @@ def settings(
     named = section if section not in ORDER else ""  # a setting, or several
     # To look up what nobody knows would wait for torch.
     keys = {key for path, _ in leaves(plain(composer.compose(given))) for key in path} if named else set()
-    known = not named or {*named.split(".")} <= keys
+    known = not named or {*named.split(".")} & keys
     found = {
         name: list(_settings(name, chosen)) for name in (ORDER if section == named else [section]) if known
     }

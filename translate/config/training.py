@@ -114,7 +114,7 @@ class TrainingConfig:
 
     def __post_init__(self) -> None:
         if self.guided_links is not None and not self.needs_links:
-            raise ValueError(NO_EFFECT.format("guided_links", "guided_alignment, the weight of the loss"))
+            raise ValueError(NO_EFFECT.format("guided_links", "training.guided_alignment, such as 0.5"))
         if self.guided_whitespace and self.guided_links is None:
             raise ValueError(NO_EFFECT.format("guided_whitespace", "guided_links, the file of the links"))
         if self.resume_from is not None and not self.resume:

@@ -11,7 +11,7 @@ from translate.corpora.local_files import check_present, check_readable
 from translate.errors import UserError
 from translate.models import Seq2Seq
 from translate.models.sizes import check_mechanism
-from translate.runs.assembly import build_optimizer, build_schedule, freeze
+from translate.runs.assembly import build_optimizer, build_schedule, freeze, guided_alignment
 from translate.runs.fine_tuning import take_tokenizers
 from translate.runs.load import build_model
 from translate.runs.runtime import forward_precision
@@ -33,6 +33,7 @@ def check_buildable(settings: Settings) -> None:
     _check_pictures(settings, model)
     _check_context(settings, model)
     _check_recipe(settings, model)
+    guided_alignment(settings, model)  # its layer is there
     freeze(model, settings.training.freeze)
     build_schedule(settings)
     if model.num_attention_layers < 1:
@@ -190,16 +191,11 @@ def _check_recipe(settings: Settings, model: Seq2Seq) -> None:
             "the reference translation"
         )
     if training.r_drop and not any(getattr(module, "p", 0.0) for module in model.modules()):
-        raise UserError(
-            "training.r_drop: expected dropout, by which the two passes differ; model.dropout is 0"
-        )
+        raise UserError("training.r_drop: expected dropout, by which two passes differ; model.dropout is 0")
     if training.subword_sampling is not None and not settings.tokenizer.paths:
         _check_sampling(settings, settings.tokenizer.model_type)
     if training.max_epochs is not None and settings.data.stages:
-        raise UserError(
-            "training.max_epochs: expected none with data.stages, each of which begins an epoch; use "
-            "training.max_steps"
-        )
+        raise UserError("training.max_epochs: expected none with data.stages; use training.max_steps")
 
 
 def _check_sampling(settings: Settings, kind: str) -> None:

@@ -181,7 +181,8 @@ def with_settings(config: DictConfig, values: Mapping[str, Any], free: Collectio
     """The configuration with other values at dotted names; a section as a whole loses what is free."""
     config = copy.deepcopy(config)
     for section in SECTIONS:
-        kept = {name: value for name, value in config[section].items() if f"{section}.{name}" not in free}
+        whole: Any = OmegaConf.to_container(config[section])  # ${training.max_steps} may change yet
+        kept = {name: value for name, value in whole.items() if f"{section}.{name}" not in free}
         OmegaConf.update(config, section, kept, merge=False)
     for name, value in values.items():
         OmegaConf.update(config, name, value, merge=False, force_add=True)
