@@ -125,7 +125,7 @@ class TestOverrides:
             ("data.source=a.tsv", "data.source: unknown key; did you mean data.train.source?"),
             ("training.warmup_steps=9", "training.warmup_steps: unknown key; did you mean schedule.warmup?"),
             ("training.save_steps=9", "training.save_steps: unknown key; did you mean training.save_every?"),
-            ("training.optimizer=x", "training.optimizer: unknown key; did you mean optimizer=adafactor?"),
+            ("training.optimizer=x", "training.optimizer: unknown key; did you mean optimizer=NAME?"),
             ("learning_rate=1", "learning_rate: unknown section; did you mean optimizer.lr?"),
             (
                 "model.encoder.num_layers=3",

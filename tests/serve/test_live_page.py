@@ -208,6 +208,7 @@ def test_warnings_are_told(page: Browser) -> None:
     until(page, "document.getElementById('warnings').textContent", UNKNOWN)
     type_text(page, "I love")
     until(page, "document.getElementById('warnings').textContent", "")
+    assert mistakes(page) == []
 
 
 @in_chromium

@@ -210,10 +210,10 @@ class Composer:
         known = [name for keys, _ in leaves(values) if (name := ".".join(keys)) != path and name not in given]
         if path in given and (elsewhere := named_elsewhere(leaf, known)):
             return message.partition(";")[0] + did_you_mean(elsewhere)
-        if leaf in (groups := self.choices()):
-            return message.partition(";")[0] + did_you_mean(f"{leaf}={groups[leaf][0]}")
         if "did you mean" in reason:
             return message
+        if leaf in self.choices():
+            return message.partition(";")[0] + did_you_mean(f"{leaf}=NAME")
         if EXPERIMENT in given and path not in given:
             return f"{message}; {EXPERIMENT} sets it for another choice: leave out one of the two"
         paths = {name.rpartition(".")[2]: name for name in known}

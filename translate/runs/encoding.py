@@ -144,7 +144,7 @@ def estimated_linker(
     used = counted(len(sample.sources), "training pair") + f" of the {len(split):,}" * (not sample.whole)
     print(
         f"{purpose}: links estimated by word alignment of {used}"
-        + (f" and {len(known.links):,} validation pairs with gold links" if known else ""),
+        + (f" and {len(known.links):,} validation pairs with gold links" if known else "")
     )
     return estimated(sample, known)
 

@@ -118,5 +118,5 @@ def tell_other_languages(settings: Settings, corpus: Corpus) -> None:
     if swapped or (theirs != ours and all(len(code) == 2 for code in (*theirs, *ours))):
         print(
             f"warning: {run.path} translates {theirs[0]} to {theirs[1]}, and these pairs are {ours[0]} to "
-            f"{ours[1]}: little of it helps",
+            f"{ours[1]}: little of it helps"
         )

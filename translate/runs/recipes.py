@@ -217,8 +217,8 @@ def fit_recipe(config: DictConfig, free: Collection[str], corpus: "Corpus") -> t
     recipe = recipe_of(str(config.model.get("name")), task)
     if (steps := limits["training.max_steps"]) is not None:
         recipe["schedule.warmup"] = min(recipe["schedule.warmup"], steps // 3)
-    if corpus.validation is not None and (name := "training.validation_pairs") in recipe:
-        recipe[name] = min(recipe[name], len(corpus.validation))
+    if (validation := corpus.validation) is not None:
+        recipe |= {"training.validation_pairs": min(recipe["training.validation_pairs"], len(validation))}
     chosen = {name: value for name, value in expanded(recipe).items() if name in free}
     notes = []
     known = corpus.train.links is not None or config.training.guided_links is not None

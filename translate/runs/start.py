@@ -132,7 +132,7 @@ def tell_unknown(tokenizers: TokenizerPair, settings: Settings, corpus: Corpus) 
         if share > MOST_UNKNOWN:
             print(
                 f"warning: the {name} tokenizer lacks {100 * share:.0f} % of the characters of the training "
-                "text, which the model reads and writes as unknown",
+                "text, which the model reads and writes as unknown"
             )
 
 
@@ -249,7 +249,7 @@ def restore(training: Training, state: dict[str, Any], directory: RunDirectory, 
     if before != world.size:
         print(
             f"processes: {before} before, now {world.size}, with random numbers of their own; "
-            f"{state['group_size']} batches an optimizer step before, now {training.stream.group_size}",
+            f"{state['group_size']} batches an optimizer step before, now {training.stream.group_size}"
         )
 
 
@@ -301,7 +301,7 @@ def keep_threads(runtime: RuntimeConfig, state: Mapping[str, Any]) -> None:
     elif runtime.threads != before:
         print(
             f"note: the run had {counted(before, 'thread')} so far and has {runtime.threads} now; what "
-            f"follows is not bitwise that of an uninterrupted run (runtime.threads={before} would be)",
+            f"follows is not bitwise that of an uninterrupted run (runtime.threads={before} would be)"
         )
 
 
