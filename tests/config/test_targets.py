@@ -4,6 +4,8 @@ import pytest
 import torch
 
 from translate.attention import MultiHead
+from translate.config.composer import compose
+from translate.config.settings import check_config
 from translate.config.targets import check_target, instantiate, resolve_target
 from translate.errors import UserError
 from translate.models import Transformer
@@ -55,8 +57,12 @@ class TestTargets:
             check_target(node | {"slope": "x"}, "schedule", ["my_schedule"])
 
     def test_a_plugin_that_is_not_there_is_named(self):
-        with pytest.raises(UserError, match=r"run\.plugins: cannot import 'no_such_plugin'"):
+        with pytest.raises(UserError, match="plugin no_such_plugin: cannot be imported"):
             resolve_target("no_such_plugin.Mine", ["no_such_plugin"])
+        with pytest.raises(
+            UserError, match=r"plugin my_attention\.py: .* the name of a module, without \.py"
+        ):
+            check_config(compose(["run.plugins=[my_attention.py]"]))
 
     @pytest.mark.parametrize(
         ("change", "message"),

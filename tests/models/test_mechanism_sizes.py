@@ -58,6 +58,10 @@ def test_dot_needs_queries_as_wide_as_the_source_states(
         check("model/attention=dot", *overrides, fitting, backend=backend)
 
 
+def test_dot_fits_the_sizes_of_the_luong_backend() -> None:
+    check_buildable(check_config(compose(["model=rnn_luong", "model/attention=dot"])))
+
+
 def test_dot_with_the_last_word_in_its_query() -> None:
     sizes = {"embedding_size": 4, "encoder_size": 7, "decoder_size": 10, "tie": "target"}
     model = BahdanauRNN(19, 23, attention("dot"), **sizes, word_in_query=True).eval()

@@ -40,6 +40,17 @@ def corpus(folder: Path) -> list[str]:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("name", ["hierarchical", "two_sources"])
+def test_an_attention_without_what_it_is_for_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    assert (
+        train_tiny(tmp_path / "run", "rnn_bahdanau", f"model/attention={name}", "training.max_steps=1") == 0
+    )
+    assert f"note: {name} reads " in capsys.readouterr().out
+
+
+@pytest.mark.slow
 def test_a_run_of_documents_from_training_to_pictures(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -49,6 +60,7 @@ def test_a_run_of_documents_from_training_to_pictures(
     printed = capsys.readouterr().out
     assert "validation pairs held out of train with data.seed=1: 12, whole documents" in printed
     assert "without the previous sentences" not in printed
+    assert "note: hierarchical" not in printed
     scores = json.loads((run / "scores.json").read_text())["test"]
     translator = load(run)
     assert translator.context == (2, 256)

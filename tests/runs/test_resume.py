@@ -111,7 +111,7 @@ def test_a_finished_run_is_given_more_steps(tmp_path: Path) -> None:
         ("training.max_steps=[", "expected NAME=VALUE"),
         ("training=3", "training: expected a section"),
         ("model.embedding_size=25", "model.embedding_size was 24, now 25"),
-        ("run.plugins=[no_such_module]", "plugin no_such_module: there is no such module"),
+        ("run.plugins=[no_such_module]", "plugin no_such_module: cannot be imported"),
     ],
 )
 def test_overrides_that_cannot_be(

@@ -28,7 +28,7 @@ OTHER_NAMES = {
 # What translate text does without such options.
 STREAMS = {"--source": "reads standard input: < FILE", "--out": "writes to standard output: > FILE"}
 OTHER_COMMANDS = {"translate": "text", "predict": "text", "infer": "text", "continue": "resume"}
-OTHER_COMMANDS |= {"generate": "text", "score": "evaluate", "test": "evaluate"}
+OTHER_COMMANDS |= {"generate": "text", "score": "evaluate", "test": "evaluate", "plot": "align"}
 
 
 class _PlainHelp:
@@ -131,21 +131,20 @@ def _no_such_option(name: str, context: Any) -> str:
     siblings = getattr(group, "commands", {})
     group_path = path.rpartition(" ")[0]
     message = f"no such option {shorten(name)} of {path}"
-    own = _options(context.command)
+    own, given = _options(context.command), name.replace("_", "-")
+    ours = next((ours for ours, theirs in OTHER_NAMES.items() if given in theirs.split()), given)
     if name.lstrip("-") in siblings and not nearest(name, own, cutoff=0.8):
         return f"{message}; it is a command: {group_path} {name.lstrip('-')}"
-    owners = [other for other, command in siblings.items() if name in _options(command)]
-    if owners:
-        *others, last = owners
-        return f"{message}; it belongs to {group_path} {', '.join(others) + ' and ' if others else ''}{last}"
+    owners = [other for other, command in siblings.items() if ours in _options(command)]
+    if owners and ours not in own:
+        it, them = "it" if ours == name else ours, " and ".join(", ".join(owners).rsplit(", ", 1))
+        return f"{message}; {it} belongs to {group_path} {them}"
     arguments = [param for param in context.command.params if param.param_type_name == "argument"]
     for metavar in (param.metavar or "" for param in arguments):
         if "NAME=VALUE" in metavar:
             return f"{message}; settings are written NAME=VALUE, such as training.max_time=600"
         if (argument := name.lstrip("-").upper()) in re.findall(r"\w+", metavar):
             return f"{message}; {argument} stands without a name: {path} {metavar}"
-    given = name.replace("_", "-")
-    ours = next((ours for ours, theirs in OTHER_NAMES.items() if given in theirs.split()), given)
     if path.endswith(" text") and ours in STREAMS:
         return f"{message}; it {STREAMS[ours]}"
     # Every two options begin with the same dashes.

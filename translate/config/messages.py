@@ -31,7 +31,7 @@ _SECONDS = {"s": 1, "m": 60, "min": 60, "h": 3600}
 OTHER_NAMES = {
     "data.train.source": "source src train_source train_src",
     "data.train.target": "target tgt trg train_target train_tgt",
-    "optimizer.lr": "learning_rate learn_rate",
+    "optimizer.lr": "lr learning_rate learn_rate",
     "data.validation.source": "validation valid dev validation_source",
     "data.test.source": "test test_source",
     "data.path": "path data_dir",

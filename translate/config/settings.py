@@ -10,7 +10,7 @@ from translate.config.files import YAML
 from translate.config.messages import show
 from translate.config.names import did_you_mean, nearest, shorten
 from translate.config.search import SearchConfig
-from translate.config.targets import check_target
+from translate.config.targets import check_target, import_plugin
 from translate.config.training import RuntimeConfig, TrainingConfig
 from translate.errors import UserError
 
@@ -89,6 +89,8 @@ def check_config(config: "DictConfig | Mapping[str, Any]") -> Settings:
     sections: dict[str, Any] = {
         name: to_section(values[name], section, name) for name, section in SECTIONS.items()
     }
+    for name in sections["run"].plugins:
+        import_plugin(name)
     for name, provided in TARGETS.items():
         check_target(values[name], name, sections["run"].plugins, provided)
     return Settings(**sections, **{name: values[name] for name in TARGETS})

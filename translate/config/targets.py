@@ -2,7 +2,6 @@
 
 import functools
 import importlib
-import importlib.util
 import inspect
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -55,7 +54,7 @@ def resolve_target(name: Any, plugins: Sequence[str] = (), path: str = "_target_
             f"{path}: {show(name)} may not be named here; a target is a class of {PACKAGE}, "
             f"{', '.join(TORCH)}, or of a module listed in run.plugins"
         )
-    found: Any = _import_plugin(root) if root in plugins else importlib.import_module(root)
+    found: Any = import_plugin(root) if root in plugins else importlib.import_module(root)
     reached = root
     for part in name[len(root) + 1 :].split("."):
         found = _child(found, part, reached, path)
@@ -132,26 +131,17 @@ def _is_target(value: Any) -> bool:
     return isinstance(value, Mapping) and "_target_" in value
 
 
-def find_plugin(name: str) -> bool:
-    """Whether a module that the user named exists, in the working directory or on Python's path."""
+def import_plugin(name: str) -> ModuleType:
+    """Import a module that the user named, also from the working directory. Raises ``UserError``."""
     # The console script, unlike ``python -m``, does not search the working directory.
     if str(Path.cwd()) not in sys.path:
         sys.path.append(str(Path.cwd()))
     try:
-        return importlib.util.find_spec(name) is not None
-    except (ImportError, ValueError):  # of the package that should hold it, or of a malformed name
-        return False
-
-
-def _import_plugin(name: str) -> ModuleType:
-    """Import a module of ``run.plugins``, also from the working directory. Raises ``UserError``."""
-    find_plugin(name)
-    try:
         return importlib.import_module(name)
-    except ModuleNotFoundError as error:
+    except (ImportError, ValueError, TypeError) as error:  # the last two: of a malformed name
         raise UserError(
-            f"run.plugins: cannot import {name!r} ({error}); "
-            f"it is sought in the working directory and on PYTHONPATH"
+            f"plugin {shorten(name)}: cannot be imported ({shorten(error)}); expected the name of a module, "
+            "without .py, in the working directory or on PYTHONPATH"
         ) from error
 
 

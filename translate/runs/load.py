@@ -13,7 +13,7 @@ from translate.attention.kernels.linear import Bfloat16Linear, Int8Linear
 from translate.config.files import leaves
 from translate.config.names import shorten
 from translate.config.settings import Settings, check_config
-from translate.config.targets import find_plugin, instantiate
+from translate.config.targets import import_plugin, instantiate
 from translate.errors import UserError
 from translate.models import Seq2Seq
 from translate.models.sizes import SizeLimit
@@ -121,7 +121,7 @@ def read_settings(directory: RunDirectory, plugins: Sequence[str] = ()) -> Setti
 
 
 def stored_config(directory: RunDirectory, plugins: Sequence[str] = ()) -> dict[str, Any]:
-    """The configuration of a run of this version, 0.2.x, as it is stored, its values unchecked.
+    """The configuration of a run of this version's series, as it is stored, its values unchecked.
 
     A run may come from a stranger: the file is read in bounds, nothing in it is interpolated, and it may name
     only the modules of ``plugins``.
@@ -152,8 +152,7 @@ def stored_config(directory: RunDirectory, plugins: Sequence[str] = ()) -> dict[
                 f"name it: --plugin {shorten(name)}, in Python plugins=[{shorten(name)!r}]"
             )
     for name in plugins:
-        if not find_plugin(name):
-            raise UserError(f"plugin {name}: there is no such module here or on Python's path")
+        import_plugin(name)
     return config
 
 

@@ -12,6 +12,7 @@ from omegaconf.errors import OmegaConfBaseException
 from pydantic import TypeAdapter
 from yaml import YAMLError  # type: ignore[import-untyped]
 
+from translate.attention import Hierarchical, TwoSources
 from translate.config.composer import FILES
 from translate.config.declare import plain
 from translate.config.files import leaves
@@ -83,6 +84,11 @@ def start(job: Job, corpus: Corpus, config: DictConfig) -> Assembly:
             print(f"note: {counted(repeated, 'repeated training pair')}; translate prepare drops repetitions")
         if len(corpus.train) < FEW:
             print(f"note: fewer than {FEW:,} pairs are soon learnt by heart; other sentences need thousands")
+        attention = model.source_attention(0)
+        if isinstance(attention, Hierarchical) and not settings.data.context_sentences:
+            print("note: hierarchical reads single sentences here; documents need data.context_sentences")
+        if isinstance(attention, TwoSources) and settings.data.read == "text":
+            print("note: two_sources reads words alone here; pictures need data.images or data=scenes")
     else:
         seed_process(settings.training.seed, world.rank, 0)
     return assembly

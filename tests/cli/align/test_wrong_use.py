@@ -32,6 +32,10 @@ CASES: dict[str, list[tuple[list[str], str]]] = {
         ),
         ([*PAIR, "--method", "atention"], "'norm'; did you mean attention?"),
         ([*PAIR, "--source", "a"], "it belongs to translate align corpus, symmetrise, calibrate and report"),
+        (
+            [*PAIR, "--src", "a"],
+            "--source belongs to translate align corpus, symmetrise, calibrate and report",
+        ),
         ([*PAIR, "--heads"], "did you mean --head?"),  # and no command beside it, as the next one
         ([*PAIR, "--compare"], "it is a command: translate align compare"),
         (
