@@ -158,7 +158,7 @@ def test_sentences_of_one_length_are_scored_without_a_picture(
         (["a=good.fr", "b=none.fr"], [], "none.fr: no such file"),
         (["a=good.fr", "none"], [], "none: no such run directory"),
         (["a=good.fr", "good.fr"], [], "good.fr: a file of translations has a name here, NAME=good.fr"),
-        (["a=good.fr", "b=short.fr"], [], "short.fr has 1 line but test.en has 17"),
+        (["a=good.fr", "b=short.fr"], [], "short.fr: 1 line; expected 17, as test.en has"),
         (["a=good.fr", "b=bad.fr"], ["--source", "test.en", "--reference", "test.fr"], "2 test sets"),
         (["a=good.fr"], ["--figure", "a.gif"], "a.gif: cannot draw to '.gif'; expected .png, .pdf or .svg"),
     ],

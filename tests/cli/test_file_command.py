@@ -63,7 +63,7 @@ def test_a_file_given_to_text_is_told_where_it_belongs(
 def test_other_files_are_refused(
     tiny_run: Path, tmp_path: Path, translate_command: Command, name: str, out: str, message: str
 ) -> None:
-    for file in ("note.txt", "table.xlsx", "broken.docx", "no.srt"):
+    for file in ("note.txt", "table.xlsx", "note.en", "broken.docx", "no.srt"):
         (tmp_path / file).write_text("I love you.\n")
     result = translate_command("file", tiny_run, tmp_path / name, "--out", tmp_path / out)
     assert message in result.refusal()

@@ -273,6 +273,12 @@ def test_a_setting_among_the_sentences_is_told(run: Path, translate_command: Com
     assert "options" not in translate_command("text", run, "a = b", "x.y", SENTENCE).err
 
 
+def test_the_name_of_no_file_is_told(run: Path, translate_command: Command) -> None:
+    says = "note: chek.en is translated; there is no file of that name\n"
+    assert says in translate_command("text", run, "chek.en", SENTENCE).err
+    assert "note" not in translate_command("text", run, "It ends.", "x.y").err
+
+
 def test_markup_alone_is_not_blank(run: Path, translate_command: Command) -> None:
     assert translate_command("text", run, "--markup", "<br/>", "{0}") == (0, "<br/>\n{0}\n", "")
 

@@ -135,7 +135,8 @@ def test_long_suffixes_stay_short_and_apart():
             ["--max-time", "60"],
             "--max-time: no such option of translate train; did you mean training.max_time?",
         ),
-        (["--lr", "0.1"], "--lr: no such option of translate train; settings are given as NAME=VALUE"),
+        (["--lr", "0.1"], "--lr: no such option of translate train; did you mean optimizer.lr?"),
+        (["--xyz"], "--xyz: no such option of translate train; settings are given as NAME=VALUE"),
         (
             ["training.max_time", "60"],
             "'training.max_time': an override is written name=value (for example tr",

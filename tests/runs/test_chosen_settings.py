@@ -194,9 +194,8 @@ def test_time_is_the_length_of_a_run(tmp_path: Path, capsys):
     assert "training ended: max_time" in capsys.readouterr().out
     steps = json.loads((run / "scores.json").read_text())["steps"]
     assert train(config_to_resume(run, [])) == 0
-    assert capsys.readouterr().out.endswith(
-        f"nothing to do; for twice its length: translate resume {run} training.max_time=4\n"
-    )
+    more = f"translate resume {run} training.max_time=4\n"
+    assert capsys.readouterr().out.endswith(f" after 2 seconds; nothing to do; for twice that: {more}")
     assert train(config_to_resume(run, ["training.max_time=5"])) == 0
     assert f"resumed at step {steps}" in capsys.readouterr().out
     assert json.loads((run / "scores.json").read_text())["steps"] > steps

@@ -83,11 +83,23 @@ def test_a_run_that_was_killed_before_its_scores_gets_them_and_then_is_left_alon
     assert saved(run) == weights
     before = files(run)
     assert main(["resume", str(run)]) == 0
-    more = f"for twice its length: translate resume {run} training.max_steps=20"
-    assert (
-        capsys.readouterr().out == f"{run}: the run is finished, and reads no data; nothing to do; {more}\n"
-    )
+    more = f"for twice that: translate resume {run} training.max_steps=20"
+    assert capsys.readouterr().out == f"{run}: the run is finished after 10 steps; nothing to do; {more}\n"
     assert files(run) == before
+
+
+def test_a_bundle_is_not_trained_again_from_the_start(tiny_runs, tmp_path: Path, capsys) -> None:
+    """A bundle is a run without the state of its training."""
+    bundle = tmp_path / "bundle"
+    ignored = shutil.ignore_patterns("step-*", "last")
+    shutil.copytree(tiny_runs["transformer"], bundle, ignore=ignored)
+    before = files(bundle)
+    with pytest.raises(SystemExit, match="2"):
+        main(["resume", str(bundle), "training.max_steps=9"])
+    told = capsys.readouterr().err
+    assert "there is no checkpoint to go on from; a bundle has none" in told
+    assert told.endswith(f" training.start_from={bundle}\n")
+    assert files(bundle) == before
 
 
 def test_a_finished_run_is_given_more_steps(tmp_path: Path) -> None:

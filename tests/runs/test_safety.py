@@ -130,7 +130,7 @@ def test_changed_texts_and_tokenizers_are_all_listed(tmp_path: Path) -> None:
         train_tiny(run, "rnn_luong", *again)
     assert train_tiny(run, "rnn_luong", *(text.replace(str(corpus), str(moved)) for text in again)) == 0
     other = f"; for other data: translate train experiment=fine_tune training.start_from={run}"
-    with pytest.raises(UserError, match=f"is finished, and reads no data.*{re.escape(other)}$"):
+    with pytest.raises(UserError, match=f"is finished after 3 steps; nothing to do.*{re.escape(other)}$"):
         train_tiny(run, "rnn_luong", *again)
     moved.rename(corpus)
     (corpus / "train.fr").write_text("a b c\nd e f\ng h X\n" * 20)

@@ -88,7 +88,7 @@ def draw_heads_of(
 
     weights = _heads(f"{path}: nothing to draw", model, pair, choice)
     chosen, words = (choice.layer, choice.heads), (pair.source_words, pair.target_words)
-    return draw_heads(weights, *words, path, chosen=chosen, title=title, style=style)
+    return draw_heads(weights, *words, path, chosen=chosen, shift=choice.shift, title=title, style=style)
 
 
 def _heads(problem: str, model: Seq2Seq, pair: EncodedPair, choice: AlignmentChoice) -> np.ndarray:

@@ -221,10 +221,8 @@ def _read(system: System, test: EvaluationSet) -> list[str]:
 
     lines = read_lines(system.path)
     if len(lines) != len(test.source):
-        raise UserError(
-            f"{shown_path(system.path)} has {counted(len(lines), 'line')} but {shown_path(test.name)} has "
-            f"{len(test.source):,}; line n of one must translate line n of the other"
-        )
+        found, wanted = counted(len(lines), "line"), f"{len(test.source):,}, as {shown_path(test.name)} has"
+        raise UserError(f"{shown_path(system.path)}: {found}; expected {wanted}")
     return lines
 
 
@@ -240,9 +238,8 @@ def _lines(record: dict[str, Any]) -> list[str]:
     for system in record["systems"][1:]:
         better, worse, equal = system["sentences"].values()
         lines.append(
-            f"{_label(system['name'])} against {baseline}, sentences by chrF: "
-            f"{better:,} better, {worse:,} worse, {equal:,} equal"
-            f"{'; all translations are identical' * system['identical']}"
+            f"{_label(system['name'])} against {baseline}, sentences by chrF: {better:,} better, "
+            f"{worse:,} worse, {equal:,} equal{'; all translations are identical' * system['identical']}"
         )
     if parts := record["lengths"]:
         spans = [f"{part['shortest']:,} to {part['longest']:,} ({part['sentences']:,})" for part in parts]

@@ -97,10 +97,8 @@ class ScoreOptions:
         """Raise :class:`UserError` for files that do not fit the test sets."""
         for name, given in (("--documents", self.documents), ("--out", self.out)):
             if given and len(given) != files.number:
-                files_given = counted(len(given), "file")
-                raise UserError(
-                    f"evaluate: {files_given} of {name} for {files.number} test sets; give as many"
-                )
+                found = counted(len(given), "file")
+                raise UserError(f"evaluate: {found} of {name} for {files.number} test sets; give as many")
         for out in self.out or []:
             check_place(out, *(files.source or ()), *(files.reference or ()))
 

@@ -188,8 +188,8 @@ def note_unfinished(run: Path) -> None:
 
     if not RunDirectory(run).alignment.exists():
         print_note(
-            f"{run}: its alignments are not calibrated yet, and may be worse than they will be; translate "
-            f"align calibrate {run} chooses heads and links once it is trained"
+            f"{run}: its alignments are not calibrated yet, and may be worse than at the end of training, "
+            "which chooses heads and links"
         )
 
 

@@ -17,6 +17,7 @@ LONGEST = 400  # characters of a message of typer, which repeats the value
 OTHER_NAMES = {
     "--beam-size": "--beam --beams --num-beams",
     "--n-best": "--num-return-sequences",
+    "--length-penalty": "--lenpen --alpha",
     "--source": "--input --file --src --testset",
     "--reference": "--ref --target",
     "--target": "--tgt --reference",

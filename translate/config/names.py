@@ -62,6 +62,8 @@ def did_you_mean(suggestion: str | None) -> str:
     """``; did you mean <suggestion>?``, or nothing; of two names that are taken for each other, both."""
     if suggestion in TWINS:
         suggestion = " or ".join(f"{name} ({meaning})" for name, meaning in TWINS.items())
+    if suggestion == "training.batch_tokens":  # elsewhere a batch is counted in sentences
+        suggestion += " (target tokens)"
     return f"; did you mean {suggestion}?" if suggestion else ""
 
 

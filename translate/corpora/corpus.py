@@ -257,8 +257,7 @@ def _with_files(readers: dict[str, SplitReader], data: DataConfig) -> dict[str, 
         if data.context_sentences and not reader.has_documents:
             raise UserError(
                 f"data.context_sentences={data.context_sentences}: the documents of the {name} split are not "
-                f"known; give data.{name}.documents=FILE with an id a pair, or data.document_field, the "
-                "column of tables, or the ending of files of a folder"
+                f"known; give data.{name}.documents=FILE with an id a pair, or data.document_field"
             )
     return found
 

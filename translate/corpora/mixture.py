@@ -116,9 +116,8 @@ def check_members(members: Mapping[str, Member], *, tokenised: bool) -> None:
             raise UserError(f"{where}.read: a mixture is of text alone; expected text, got {data.read}")
         if data.tokenised != tokenised:
             raise UserError(
-                f"{where}: data.tokenised={str(tokenised).lower()}, but "
-                f"tokenised={str(data.tokenised).lower()} for this corpus; expected the same for the mixture "
-                f"and all its corpora"
+                f"{where}: expected tokenised={str(tokenised).lower()}, as data.tokenised of the mixture, "
+                f"got {str(data.tokenised).lower()}"
             )
         if tokenised and member.tag is not None:
             raise UserError(

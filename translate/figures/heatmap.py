@@ -104,6 +104,7 @@ def draw_heads(
     path: str | Path,
     *,
     chosen: tuple[int, Sequence[int]] | None = None,
+    shift: int = 0,
     title: str = "",
     style: Style = PRINT,
 ) -> Path:
@@ -115,6 +116,7 @@ def draw_heads(
         weights: (layers, heads, T, S).
         path: the figure, png, pdf or svg by extension; missing folders are created.
         chosen: a layer and some of its heads, to be framed.
+        shift: 1 if the rows are those of inputs.
         title: before the line that says what is shown.
         style: colours, font and its size.
     Returns:
@@ -147,7 +149,7 @@ def draw_heads(
             for spine in axes.spines.values():
                 spine.set(linewidth=2.2 if framed else 0.6, edgecolor=_MARKED if framed else "0.5")
         below = -_GAP * size / _WORD / figure.get_figheight()
-        heading = f"{title}: {_HEADS}" if title else _HEADS
+        heading = f"{title and f'{title}: '}{_HEADS}{', shift 1' * shift}"
         figure.text(0, below, heading, va="top", fontsize=large, parse_math=False)
         if chosen is not None:
             figure.text(0, 2.5 * below, _FRAMED, va="top", fontsize=large, color=_MARKED)

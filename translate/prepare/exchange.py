@@ -74,9 +74,8 @@ def _repeated(view: str, *keys: str) -> str:
     group = ", ".join(keys)
     same = " AND ".join(f"v.{key} = f.{key}" for key in keys)
     return (
-        f"SELECT v.row, f.first FROM {view} v "
-        f"JOIN (SELECT {group}, min(row) AS first FROM {view} GROUP BY {group} HAVING count(*) > 1) f "
-        f"ON {same} WHERE v.row <> f.first"
+        f"SELECT v.row, f.first FROM {view} v JOIN (SELECT {group}, min(row) AS first FROM {view} "
+        f"GROUP BY {group} HAVING count(*) > 1) f ON {same} WHERE v.row <> f.first"
     )
 
 

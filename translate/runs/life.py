@@ -85,7 +85,9 @@ def live(job: Job, config: DictConfig, free: Collection[str] = ()) -> int:
     if scored:
         before = read_settings(job.directory, job.settings.run.plugins).data
         if any(getattr(before, name) != getattr(job.settings.data, name) for name in SPLITS):
-            raise UserError(f"{finished_line(progress, job)}; {job.directory.other_data()}")
+            raise UserError(
+                f"{finished_line(progress, job)}; for other data: {job.directory.fine_tune_command()}"
+            )
         print(finished_line(progress, job))
         return 0
     check_given(job.settings, fresh=state is None)
@@ -187,14 +189,15 @@ def kept(directory: RunDirectory) -> Iterator[None]:
 
 def finished_line(progress: Progress, job: Job) -> str:
     """Says that a run has ended, and gives the command that makes it twice as long."""
-    line = f"{job.directory.path}: the run is finished, and reads no data; nothing to do"
+    line = f"{job.directory.path}: the run is finished"
     reason = job.limits.reached(progress)
     if reason is None or progress.finished == PATIENCE:
-        return line
-    lengths = {"max_steps": progress.step, "max_epochs": progress.epoch, MAX_TIME: progress.elapsed}
-    more = f"training.{reason}={2 * lengths[reason]:.0f}"
+        return f"{line}; nothing to do"
+    steps, epochs = (progress.step, "step"), (progress.epoch, "epoch")
+    had, unit = {"max_steps": steps, "max_epochs": epochs, MAX_TIME: (progress.elapsed, "second")}[reason]
     how = f"{job.goes_on} with" if job.goes_on else job.directory.resume_command()
-    return f"{line}; for twice its length: {how} {more}"
+    more = f"for twice that: {how} training.{reason}={2 * had:.0f}"
+    return f"{line} after {counted(round(had), unit)}; nothing to do; {more}"
 
 
 def short_time_lines(training: Training, job: Job, pairs: int) -> list[str]:
@@ -209,8 +212,9 @@ def short_time_lines(training: Training, job: Job, pairs: int) -> list[str]:
     more = f"{job.directory.resume_command()} training.max_time={60 * math.ceil(seconds / 60)}"
     read = f"{100 * readings:.2g} % of the pairs" if readings < 1 else f"{readings:.1f} epochs"
     aim = f"{wanted} epochs, which are better" if wanted > 1 else "a whole epoch"
-    time = f"after {clock(progress.elapsed - progress.seconds)} of preparation the time"
-    return [f"note: {time} was enough for {read}, {counted(progress.step, 'step')}; for {aim}: {more}"]
+    ready = max(0.0, time.monotonic() - job.limits.began - progress.seconds)
+    told = f"after {clock(ready)} of preparation the time was enough"
+    return [f"note: {told} for {read}, {counted(progress.step, 'step')}; for {aim}: {more}"]
 
 
 def interrupted_line(reason: str, progress: Progress, job: Job) -> str:

@@ -67,10 +67,9 @@ class RunDirectory:
         """The command that goes on with the run."""
         return f"translate resume {shlex.quote(str(self.path))}"
 
-    def other_data(self) -> str:
-        """The command that goes on with other data, as the end of a message."""
-        start = shlex.quote(str(self.path))
-        return f"for other data: translate train experiment=fine_tune training.start_from={start}"
+    def fine_tune_command(self) -> str:
+        """The command that trains another run from this one."""
+        return f"translate train experiment=fine_tune training.start_from={shlex.quote(str(self.path))}"
 
     def is_scored(self, step: int) -> bool:
         """Whether the final scores are those after ``step`` steps."""
@@ -98,9 +97,8 @@ class RunDirectory:
             raise UserError(f"{self.path}: the folder is not empty and holds no run; choose another run.name")
         if not overwrite and self._has_results():
             raise UserError(
-                f"{self.path}: there is a run of this name already; choose another run.name, continue it "
-                f"with translate resume {self.path} (a sweep: with training.resume=true), or replace it with "
-                "run.overwrite=true"
+                f"{self.path}: there is a run of this name already; choose another run.name, replace it "
+                f"(run.overwrite=true), or continue: {self.resume_command()} (a sweep: training.resume=true)"
             )
         foreign = sorted(path.name for path in found if path not in self._own())
         if foreign:

@@ -211,8 +211,9 @@ def state_to_resume(
         same_steps = settings.training.accumulate * processes == state["group_size"]
         check_same(settings, before, directory, but=("training.accumulate",) if same_steps else ())
         return state
-    if settings.training.resume_from:
-        raise UserError(f"training.resume_from: there is no checkpoint in {directory.checkpoints}")
+    if settings.training.resume_from or (settings.training.resume and directory.best().exists()):
+        further = f"a bundle has none, and is trained further by: {directory.fine_tune_command()}"
+        raise UserError(f"{directory.path}: there is no checkpoint to go on from; {further}")
     directory.check_free(overwrite=settings.run.overwrite or settings.training.resume)
     return None
 
@@ -229,9 +230,8 @@ def resume(job: Job, corpus: Corpus, config: DictConfig, state: dict[str, Any]) 
     tokenizers = TokenizerPair.load(directory.tokenizer)
     identity = identity_of(corpus, tokenizers)
     if changed := _changes(state["identity"], identity):
-        raise UserError(
-            f"{directory.path}: cannot resume with other data: {changed}; {directory.other_data()}"
-        )
+        other = f"for other data: {directory.fine_tune_command()}"
+        raise UserError(f"{directory.path}: cannot resume with other data: {changed}; {other}")
     keep_threads(settings.runtime, state)
     model = build_model(settings.model, vocabulary_sizes(tokenizers), settings.run.plugins).to(job.device)
     assembly = assemble(job, corpus, tokenizers, model)
@@ -269,8 +269,7 @@ def _of_this_run(checkpoint: Path) -> Iterator[None]:
     except (KeyError, IndexError, TypeError, ValueError, AttributeError, RuntimeError) as error:
         raise UserError(
             f"{checkpoint / STATE}: not the state of this run ({type(error).__name__}: {shorten(error)}); "
-            "resume from another checkpoint with training.resume_from=step-..., or start again with "
-            "run.overwrite=true"
+            "give another, training.resume_from=step-..., or start again with run.overwrite=true"
         ) from error
 
 

@@ -79,8 +79,7 @@ class Recovery:
             raise UserError(
                 f"step {step}: out of memory at a batch of {counted(count, 'pair')}, "
                 f"{failed.source.shape[1]} source and {length} target tokens each; try "
-                f"training.batch_tokens={max(1, tokens // 2)} (with twice the "
-                f"training.accumulate the steps stay as large){lower}"
+                f"training.batch_tokens={max(1, tokens // 2)} and twice the training.accumulate{lower}"
             )
         self.part_tokens = max(1, tokens // 2)
         return (

@@ -1,4 +1,5 @@
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -53,6 +54,17 @@ def test_a_layer_and_a_head_in_place_of_the_chosen_ones(
     translator.choice = AlignmentChoice(0, heads, translator.choice.shift)
     expected = translator.align([PAIR[0]], [PAIR[1]])[0].pharaoh(weights=True)
     result = translate_command("align", "pair", own_run, *PAIR, "--layer", 0, *options, "--weights")
+    assert result == (0, f"{expected}\n", "")
+
+
+def test_the_other_shift(own_run: Path, translate_command: Command) -> None:
+    translator = translate.load(own_run, device="cpu")
+    chosen = translator.choice
+    translator.choice = replace(chosen, shift=1 - chosen.shift, threshold=0.0)
+    expected = translator.align([PAIR[0]], [PAIR[1]])[0].pharaoh(weights=True)
+    result = translate_command(
+        "align", "pair", own_run, *PAIR, "--shift", translator.choice.shift, "--weights"
+    )
     assert result == (0, f"{expected}\n", "")
 
 

@@ -43,7 +43,10 @@ CASES: dict[str, list[tuple[list[str], str]]] = {
             "long.fr is a file; to align its lines with those of another one, write: translate ",
         ),
         ([*PAIR, "--layer", "7"], "alignment layer 7 does not exist: the model has 1, counted from 0"),
-        ([*PAIR, "--head", "0", "--method", "erasure"], "--head have no effect on --method erasure"),
+        (
+            [*PAIR, "--head", "0", "--method", "erasure"],
+            "--head and --shift have no effect on --method erasure",
+        ),
     ],
     "corpus": [
         ([], "missing option --source: source sentences, one a line"),

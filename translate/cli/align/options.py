@@ -69,6 +69,7 @@ Title = Annotated[
         "TEXT", "First line of the caption; '' for none. Default: the name of the run.", callback=as_unicode
     ),
 ]
+Shift = Annotated[int | None, option("N", "0: as a word is predicted; 1: as it is read.", min=0, max=1)]
 Whitespace = Annotated[
     bool, flag("--whitespace", "Split words only at white space, as tokenised corpora do.")
 ]
@@ -90,17 +91,19 @@ class WeightOptions:
     ] = "attention"
     layer: Annotated[int | None, option("N", "Another layer, from 0, with all its heads.", min=0)] = None
     head: Annotated[list[int] | None, option("N", "Another head; several are averaged.", min=0)] = None
+    shift: Shift = None
     whitespace: Whitespace = False
 
     def choose(self, translator: "Translator") -> None:
         """Let the translator show the layer and heads that are given; raises UserError if there are none."""
-        if self.layer is None and not self.head:
+        if self.layer is None and not self.head and self.shift is None:
             return
         if self.method in ("gradient", "erasure"):
-            raise UserError(f"align: --layer and --head have no effect on --method {self.method}")
+            raise UserError(f"align: --layer, --head and --shift have no effect on --method {self.method}")
         chosen, every = translator.choice, range(translator.model.num_attention_heads)
         layer, heads = (chosen.layer, chosen.heads) if self.layer is None else (self.layer, tuple(every))
-        translator.choice = replace(chosen, layer=layer, heads=tuple(self.head or heads), threshold=0.0)
+        shift, heads = chosen.shift if self.shift is None else self.shift, tuple(self.head or heads)
+        translator.choice = replace(chosen, layer=layer, heads=heads, shift=shift, threshold=0.0)
         translator.choice.check(translator.model)
 
     def align(

@@ -14,6 +14,7 @@ from translate.cli.align.options import (
     LinkOptions,
     PictureFile,
     PictureOptions,
+    Shift,
     StyleOptions,
     Target,
     Title,
@@ -154,12 +155,10 @@ def pair(
     elif out is not None and extension(out) == PAGE:
         from translate.alignment.views import page_of
 
+        whitespace = weighting.whitespace
         page = page_of(
             translator.model,
-            [
-                translator.encode_pair(line, candidate.text, whitespace=weighting.whitespace)
-                for candidate in candidates
-            ],
+            [translator.encode_pair(line, one.text, whitespace=whitespace) for one in candidates],
             translator.choice,
             scores=[candidate.score for candidate in candidates] if len(candidates) > 1 else None,
             gold=picture.known_links(alignment),
@@ -205,6 +204,7 @@ def heads(
     out: PictureFile,
     title: Title = None,
     style: StyleOptions,
+    shift: Shift = None,
     whitespace: Whitespace = False,
     machine: MachineOptions,
 ) -> None:
@@ -217,6 +217,8 @@ def heads(
     check_out(out, PICTURES)
     translator = machine.load(run)
     check_words_alone("align heads", translator, source)
+    if shift is not None:
+        translator.choice = replace(translator.choice, shift=shift)
     (best, *_), _ = translated(translator, source, target)
     pair = translator.encode_pair(source, best.text, whitespace=whitespace)
     drawn = draw_heads_of(
