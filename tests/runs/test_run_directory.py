@@ -25,7 +25,7 @@ def test_nothing_and_an_empty_folder_are_free(tmp_path: Path) -> None:
 
 def test_a_run_is_not_free_unless_it_may_be_replaced(run: RunDirectory) -> None:
     with pytest.raises(
-        UserError, match=r"a run of this name already.*translate resume .*run\.overwrite=true"
+        UserError, match=r"a run of this name already.*run\.overwrite=true.*translate resume "
     ):
         run.check_free(overwrite=False)
     run.check_free(overwrite=True)
