@@ -146,8 +146,9 @@ def test_a_schedule_that_is_given_ends_with_the_time_as_the_chosen_one_does() ->
         ["training.max_time=30", "schedule=linear", "schedule.warmup=100"],
     ):
         names, composer = [override.partition("=")[0] for override in given], Composer()
-        config, _ = fit_recipe(compose(given), free_settings(names, composer.chosen(given)), corpus)
+        config, lines = fit_recipe(compose(given), free_settings(names, composer.chosen(given)), corpus)
         found.append(check_config(config).schedule)
+        assert "training.valid" not in "".join(lines)  # there are no such pairs
     assert found[0] == found[1]
     assert found[0]["total"] is None
 

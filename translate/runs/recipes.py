@@ -217,7 +217,9 @@ def fit_recipe(config: DictConfig, free: Collection[str], corpus: "Corpus") -> t
     recipe = recipe_of(str(config.model.get("name")), task)
     if (steps := limits["training.max_steps"]) is not None:
         recipe["schedule.warmup"] = min(recipe["schedule.warmup"], steps // 3)
-    if (validation := corpus.validation) is not None:
+    if (validation := corpus.validation) is None:
+        recipe = {name: value for name, value in recipe.items() if "valid" not in name}
+    else:
         recipe |= {"training.validation_pairs": min(recipe["training.validation_pairs"], len(validation))}
     chosen = {name: value for name, value in expanded(recipe).items() if name in free}
     notes = []

@@ -121,9 +121,7 @@ class Reporter:
         rows = [(sample.source, sample.reference, sample.translation) for sample in samples]
         if self.board is None or not rows:
             return
-        lines = _table(
-            [["source", "reference", "translation"], *(list(map(for_markdown, row)) for row in rows)]
-        )
+        lines = _table([["source", "reference", "translation"], *([*map(for_markdown, row)] for row in rows)])
         self.board.writer.add_text("validation/translations", "\n".join(lines), progress.step)
         if alignment is not None and alignment.weights.size:
             from matplotlib.image import imread
@@ -241,11 +239,7 @@ def _test_scores(test: dict[str, Any] | None) -> list[str]:
     ]
     if corpora := test.get("corpora", {}):
         rows = [
-            [
-                for_markdown(name),
-                f"{own['pairs']:,}",
-                *(f"{own[metric]:.2f}" for metric in ("bleu", "chrf", "ter")),
-            ]
+            [for_markdown(name), f"{own['pairs']:,}", *(f"{own[it]:.2f}" for it in ("bleu", "chrf", "ter"))]
             for name, own in corpora.items()
         ]
         lines += ["", *_table([["corpus", "pairs", "BLEU", "chrF", "TER"], *rows])]

@@ -57,6 +57,11 @@ def test_a_layer_and_a_head_in_place_of_the_chosen_ones(
     assert result == (0, f"{expected}\n", "")
 
 
+def test_a_command_in_the_place_of_the_sentence_is_told(own_run: Path, translate_command: Command) -> None:
+    says = f"note: heads is aligned as a sentence; the command is: translate align heads {own_run}\n"
+    assert translate_command("align", own_run, "heads").err == says
+
+
 def test_the_other_shift(own_run: Path, translate_command: Command) -> None:
     translator = translate.load(own_run, device="cpu")
     chosen = translator.choice

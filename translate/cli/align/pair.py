@@ -125,6 +125,8 @@ def pair(
             f"{shown_path(source)} is a file; to align its lines with those of another one, write: "
             f"translate align {shlex.quote(str(run))} --source {shlex.quote(source)} --target FILE"
         )
+    if source in ("calibrate", "compare", "heads", "report", "symmetrise"):
+        print_note(f"{source} is aligned as a sentence; the command is: translate align {source} {run}")
     weighting.choose(translator)
     _check_context(translator, context, out)
     (line,) = pictures.lines(translator, [source] if source else None) or [source or ""]
