@@ -54,5 +54,5 @@ def test_one_class_and_one_yaml(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     with pytest.raises(UserError, match=r"needs code of the module 'my_attention_plugin'.*--plugin"):
         translate.load(run)
     assert "my_attention_plugin" not in sys.modules  # a run's folder imports nothing by itself
-    with pytest.raises(UserError, match="plugin my_atention_plugin: cannot be imported"):
+    with pytest.raises(UserError, match="plugin my_atention_plugin: there is no such module"):
         translate.load(run, plugins=["my_attention_plugin", "my_atention_plugin"])

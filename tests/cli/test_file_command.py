@@ -50,6 +50,7 @@ def test_a_file_given_to_text_is_told_where_it_belongs(
     ("name", "out", "message"),
     [
         ("none.txt", "a.txt", "none.txt: no such file; did you mean note.txt?"),
+        ("none.pdf", "a.pdf", "none.pdf: no such file"),
         ("table.xlsx", "a.xlsx", "unknown kind of file; expected one of .txt, .html"),
         ("note.en", "a.en", "note.en: unknown kind of file; expected one of .txt, .html"),
         ("note.en", "a.en", "for sentences, one a line: translate text "),

@@ -275,8 +275,9 @@ def test_a_setting_among_the_sentences_is_told(run: Path, translate_command: Com
 
 def test_the_name_of_no_file_is_told(run: Path, translate_command: Command) -> None:
     says = "note: chek.en is translated; there is no file of that name\n"
-    assert says in translate_command("text", run, "chek.en", SENTENCE).err
-    assert "note" not in translate_command("text", run, "It ends.", "x.y").err
+    assert translate_command("text", run, "chek.en").err == says
+    for words in (("It ends.",), ("x.y",), ("chek.en", SENTENCE)):
+        assert "note" not in translate_command("text", run, *words).err
 
 
 def test_markup_alone_is_not_blank(run: Path, translate_command: Command) -> None:

@@ -45,7 +45,7 @@ def test_layers_heads_words_and_frames(tmp_path):
     path = draw_heads(WEIGHTS, SOURCE, TARGET, tmp_path / "new" / "a.svg", chosen=(2, [0, 6]), title="mine")
     root = ElementTree.fromstring(path.read_bytes())
     texts = ["".join(one.itertext()) for one in root.iter("{http://www.w3.org/2000/svg}text")]
-    title = ("mine: attention by layer and head", "in the frame: used for alignments")
+    title = ("mine: attention by layer and head", "in the frame: heads used for alignments")
     for name in ("layer 0", "layer 4", "head 0", "head 6", "weight", *title):
         assert texts.count(name) == 1
     assert texts.count("love") == 7  # above the first layer

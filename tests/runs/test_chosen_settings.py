@@ -148,7 +148,7 @@ def test_a_schedule_that_is_given_ends_with_the_time_as_the_chosen_one_does() ->
         names, composer = [override.partition("=")[0] for override in given], Composer()
         config, lines = fit_recipe(compose(given), free_settings(names, composer.chosen(given)), corpus)
         found.append(check_config(config).schedule)
-        assert "training.valid" not in "".join(lines)  # there are no such pairs
+        assert "training.validation_pairs" not in "".join(lines)  # there are none
     assert found[0] == found[1]
     assert found[0]["total"] is None
 

@@ -97,7 +97,7 @@ def test_a_bundle_is_not_trained_again_from_the_start(tiny_runs, tmp_path: Path,
     with pytest.raises(SystemExit, match="2"):
         main(["resume", str(bundle), "training.max_steps=9"])
     told = capsys.readouterr().err
-    assert "there is no checkpoint to go on from; a bundle has none" in told
+    assert "there is no checkpoint to go on from; a bundle or an imported model is" in told
     assert told.endswith(f" training.start_from={bundle}\n")
     assert files(bundle) == before
 
@@ -123,7 +123,7 @@ def test_a_finished_run_is_given_more_steps(tmp_path: Path) -> None:
         ("training.max_steps=[", "expected NAME=VALUE"),
         ("training=3", "training: expected a section"),
         ("model.embedding_size=25", "model.embedding_size was 24, now 25"),
-        ("run.plugins=[no_such_module]", "plugin no_such_module: cannot be imported"),
+        ("run.plugins=[no_such_module]", "plugin no_such_module: there is no such module"),
     ],
 )
 def test_overrides_that_cannot_be(

@@ -52,10 +52,8 @@ def file(
     from translate.text.lines import missing
 
     languages = languages_of(run)
-    try:
-        content = read_bounded(document, limit=MAX_BYTES)
-    except FileNotFoundError as error:
-        raise UserError(f"{shown_path(document)}: {missing(document)}") from error
+    if not document.exists():
+        raise UserError(f"{shown_path(document)}: {missing(document)}")
     if document.suffix.lower() not in FORMATS:
         raise UserError(
             f"{shown_path(document)}: unknown kind of file; expected one of {', '.join(FORMATS)}; for "
@@ -66,6 +64,7 @@ def file(
             f"--out {shown_path(out)}: expected a name that ends in {document.suffix}, as the file"
         )
     check_place(out, document)
+    content = read_bounded(document, limit=MAX_BYTES)
     found = read(str(document), content, *languages)
     sentences = found.sentences
 

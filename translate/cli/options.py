@@ -188,8 +188,8 @@ def note_unfinished(run: Path) -> None:
 
     if not RunDirectory(run).alignment.exists():
         print_note(
-            f"{run}: its alignments are not calibrated yet, and may be worse than at the end of training, "
-            "which chooses heads and links"
+            f"{run}: its alignments are not calibrated yet, and may be worse than they can be; training ends "
+            f"with it, and so does: translate align calibrate {run} --source FILE --target FILE"
         )
 
 

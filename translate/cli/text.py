@@ -105,8 +105,8 @@ def text(
         print_note(f"{len(words)} sentences of one word each; a sentence of several is put in quotes")
     for setting in filter(re.compile(r"[a-z_]+[._][a-z_.]+=\S*").fullmatch, words):
         print_note(f"{shorten(setting)} is translated; settings here are options (see translate text --help)")
-    for name in filter(re.compile(r"\S+\.[a-z]{2,5}").fullmatch, words):
-        print_note(f"{shorten(name)} is translated; there is no file of that name")
+    if translator.reads == "text" and len(words) == 1 and re.fullmatch(r"[\w/-]+(\.[a-z]{2,5})+", words[0]):
+        print_note(f"{shorten(words[0])} is translated; there is no file of that name")
     sentences = pictures.lines(translator, sentences)
     options = options_of(translator, output, alignment, search, lengths, samples, machine)
     most = documents.most(translator)

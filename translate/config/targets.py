@@ -2,6 +2,7 @@
 
 import functools
 import importlib
+import importlib.util
 import inspect
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -137,12 +138,15 @@ def import_plugin(name: str) -> ModuleType:
     if str(Path.cwd()) not in sys.path:
         sys.path.append(str(Path.cwd()))
     try:
-        return importlib.import_module(name)
-    except (ImportError, ValueError, TypeError) as error:  # the last two: of a malformed name
-        raise UserError(
-            f"plugin {shorten(name)}: cannot be imported ({shorten(error)}); expected the name of a module, "
-            "without .py, in the working directory or on PYTHONPATH"
-        ) from error
+        if importlib.util.find_spec(name) is not None:
+            return importlib.import_module(name)
+    except (ModuleNotFoundError, ValueError) as error:  # ValueError: of a malformed name
+        if isinstance(error, ModuleNotFoundError) and not f"{name}.".startswith(f"{error.name}."):
+            raise UserError(f"plugin {shorten(name)}: its module {error.name} is not installed") from error
+    raise UserError(
+        f"plugin {shorten(name)}: there is no such module; expected its name, without .py, in the working "
+        "directory or on PYTHONPATH"
+    )
 
 
 def _child(found: Any, part: str, reached: str, path: str) -> Any:

@@ -112,7 +112,7 @@ def draw_documents(documents: np.ndarray, sizes: Mapping[str, int], seed: int) -
         if left == size:
             raise UserError(
                 f"data.{name}_pairs: every document has more than {counted(size, 'pair')} (at most a tenth "
-                f"of train), and none is divided; give {name} files, or data.{name}_pairs=0"
+                f"of train is held out); give {name} files, or data.{name}_pairs=0"
             )
     return {name: np.flatnonzero(owner[group] == number) for number, name in enumerate(sizes)}
 

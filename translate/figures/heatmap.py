@@ -24,7 +24,7 @@ _LONGEST_TITLE = 80  # characters
 _MOST_WORDS = 16  # of a side beside the panels of all heads
 _WIDEST, _NARROWEST = 14.0, 0.6  # all panels of heads together, and one
 _WORD, _LARGER = 8, 1.25  # points of a word beside the panels; the names of layers and heads are larger
-_HEADS, _FRAMED = "attention by layer and head", "in the frame: used for alignments"
+_HEADS, _FRAMED = "attention by layer and head", "in the frame: heads used for alignments"
 
 
 def draw(

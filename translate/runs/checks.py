@@ -104,8 +104,8 @@ def _check_parallel(settings: Settings) -> None:
         raise UserError(f"optimizer: {optimizer} needs whole matrices; use runtime=ddp, or another optimizer")
     if settings.training.out_of_memory == "lower":
         raise UserError(
-            f"training.out_of_memory=lower: with runtime.parallel={parallel} processes would wait for each "
-            "other; use training.out_of_memory=abort and a smaller training.batch_tokens"
+            f"training.out_of_memory=lower: the processes of runtime.parallel={parallel} would compute other "
+            "numbers of parts, and wait; use training.out_of_memory=abort and a smaller training.batch_tokens"
         )
     if settings.runtime.precision == "float16":
         raise UserError(

@@ -107,13 +107,14 @@ def live(job: Job, config: DictConfig, free: Collection[str] = ()) -> int:
         assembly = start(job, corpus, config) if state is None else resume(job, corpus, config, state)
         training, translator = assembly.training, translator_of(job, assembly)
         if not finished:
+            ready = time.monotonic() - job.limits.began - progress.elapsed * job.limits.by_time
             reason = train_with_hooks(job, training, translator, corpus.validation)
             if reason in EXIT_CODES:
                 print(interrupted_line(reason, training.progress, job))
                 return EXIT_CODES[reason]
             print(f"training ended: {reason}")
             if reason == MAX_TIME and job.limits.by_time:
-                for line in short_time_lines(training, job, len(corpus.train)):
+                for line in short_time_lines(training, job, len(corpus.train), ready):
                     print(line)
         disconnect()
         if job.world.is_main:
@@ -200,8 +201,12 @@ def finished_line(progress: Progress, job: Job) -> str:
     return f"{line} after {counted(round(had), unit)}; nothing to do; {more}"
 
 
-def short_time_lines(training: Training, job: Job, pairs: int) -> list[str]:
-    """Say how often a run has read its corpus, if that is little, and give the command for more."""
+def short_time_lines(training: Training, job: Job, pairs: int, ready: float) -> list[str]:
+    """Say how often a run has read its corpus, if that is little, and give the command for more.
+
+    Args:
+        ready: the seconds before the first step of this process.
+    """
     progress = training.progress
     batches = max(1, training.stream.epoch_length())
     readings = progress.epoch + max(progress.epoch == 0, progress.batch) / batches
@@ -212,7 +217,6 @@ def short_time_lines(training: Training, job: Job, pairs: int) -> list[str]:
     more = f"{job.directory.resume_command()} training.max_time={60 * math.ceil(seconds / 60)}"
     read = f"{100 * readings:.2g} % of the pairs" if readings < 1 else f"{readings:.1f} epochs"
     aim = f"{wanted} epochs, which are better" if wanted > 1 else "a whole epoch"
-    ready = max(0.0, time.monotonic() - job.limits.began - progress.seconds)
     told = f"after {clock(ready)} of preparation the time was enough"
     return [f"note: {told} for {read}, {counted(progress.step, 'step')}; for {aim}: {more}"]
 

@@ -218,7 +218,7 @@ def fit_recipe(config: DictConfig, free: Collection[str], corpus: "Corpus") -> t
     if (steps := limits["training.max_steps"]) is not None:
         recipe["schedule.warmup"] = min(recipe["schedule.warmup"], steps // 3)
     if (validation := corpus.validation) is None:
-        recipe = {name: value for name, value in recipe.items() if "valid" not in name}
+        del recipe["training.validation_pairs"]
     else:
         recipe |= {"training.validation_pairs": min(recipe["training.validation_pairs"], len(validation))}
     chosen = {name: value for name, value in expanded(recipe).items() if name in free}

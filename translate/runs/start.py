@@ -88,7 +88,7 @@ def start(job: Job, corpus: Corpus, config: DictConfig) -> Assembly:
         if isinstance(attention, Hierarchical) and not settings.data.context_sentences:
             print("note: hierarchical reads single sentences here; documents need data.context_sentences")
         if isinstance(attention, TwoSources) and settings.data.read == "text":
-            print("note: two_sources reads words alone here; pictures need data.images or data=scenes")
+            print("note: two_sources reads words alone here; pictures need data.read=both")
     else:
         seed_process(settings.training.seed, world.rank, 0)
     return assembly
@@ -179,7 +179,7 @@ def config_to_resume(run: Path, overrides: Sequence[str]) -> DictConfig:
     before = read_settings(RunDirectory(run), plugins)
     config = OmegaConf.create(stored_config(RunDirectory(run), plugins))
     config.training.update(resume=True, resume_from=None)
-    config.run.directory = str(run)
+    config.run.update(directory=str(run), overwrite=False)
     config.merge_with(given)
     now = check_config(config)
     if now.schedule.get("total") == before.training.max_steps is not None:
@@ -211,8 +211,10 @@ def state_to_resume(
         same_steps = settings.training.accumulate * processes == state["group_size"]
         check_same(settings, before, directory, but=("training.accumulate",) if same_steps else ())
         return state
-    if settings.training.resume_from or (settings.training.resume and directory.best().exists()):
-        further = f"a bundle has none, and is trained further by: {directory.fine_tune_command()}"
+    if settings.training.resume_from:
+        raise UserError(f"training.resume_from: there is no checkpoint in {directory.checkpoints}")
+    if settings.training.resume and not settings.run.overwrite and directory.best().exists():
+        further = f"a bundle or an imported model is trained further by: {directory.fine_tune_command()}"
         raise UserError(f"{directory.path}: there is no checkpoint to go on from; {further}")
     directory.check_free(overwrite=settings.run.overwrite or settings.training.resume)
     return None

@@ -123,7 +123,7 @@ class _Decaying(Schedule):
         if total is not None and total <= warmup:
             raise ValueError(
                 f"warmup: expected fewer steps than the run has, training.max_steps={total}, got {warmup}; "
-                "lower it, or raise that"
+                "raise that, or lower this in a new run"
             )
         self.total, self.warmup, self.minimum = total, warmup, minimum
         self.spent = 0.0

@@ -69,7 +69,7 @@ Title = Annotated[
         "TEXT", "First line of the caption; '' for none. Default: the name of the run.", callback=as_unicode
     ),
 ]
-Shift = Annotated[int | None, option("N", "0: as a word is predicted; 1: as it is read.", min=0, max=1)]
+Shift = Annotated[int | None, option("N", "0: where a word is predicted; 1: is read.", min=0, max=1)]
 Whitespace = Annotated[
     bool, flag("--whitespace", "Split words only at white space, as tokenised corpora do.")
 ]
@@ -95,7 +95,7 @@ class WeightOptions:
     whitespace: Whitespace = False
 
     def choose(self, translator: "Translator") -> None:
-        """Let the translator show the layer and heads that are given; raises UserError if there are none."""
+        """Let the translator show layer, heads and shift as given, with the largest weight as the link."""
         if self.layer is None and not self.head and self.shift is None:
             return
         if self.method in ("gradient", "erasure"):
@@ -103,7 +103,8 @@ class WeightOptions:
         chosen, every = translator.choice, range(translator.model.num_attention_heads)
         layer, heads = (chosen.layer, chosen.heads) if self.layer is None else (self.layer, tuple(every))
         shift, heads = chosen.shift if self.shift is None else self.shift, tuple(self.head or heads)
-        translator.choice = replace(chosen, layer=layer, heads=heads, shift=shift, threshold=0.0)
+        others = replace(chosen, layer=layer, heads=heads, shift=shift)
+        translator.choice = chosen if others == chosen else replace(others, threshold=0.0)
         translator.choice.check(translator.model)
 
     def align(

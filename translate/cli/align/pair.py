@@ -125,8 +125,9 @@ def pair(
             f"{shown_path(source)} is a file; to align its lines with those of another one, write: "
             f"translate align {shlex.quote(str(run))} --source {shlex.quote(source)} --target FILE"
         )
-    if source in ("calibrate", "compare", "heads", "report", "symmetrise"):
-        print_note(f"{source} is aligned as a sentence; the command is: translate align {source} {run}")
+    if source in ("calibrate", "compare", "corpus", "heads", "report", "symmetrise"):
+        command = f"translate align {source} {shlex.quote(str(run))}"
+        print_note(f"{source} is aligned as a sentence; the command is: {command}")
     weighting.choose(translator)
     _check_context(translator, context, out)
     (line,) = pictures.lines(translator, [source] if source else None) or [source or ""]
