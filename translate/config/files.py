@@ -67,7 +67,8 @@ def is_open(value: Any) -> bool:
 def from_file(file: str) -> Callable[[T], T]:
     """Give a function, or a class that becomes a dataclass, the defaults of a file where it has ``YAML``.
 
-    The names of these defaults are kept in the attribute ``from_file``, for the test that finds others.
+    The names of these defaults, and of inherited ones, are kept in the attribute ``from_file``, for the test
+    that finds others.
 
     Args:
         file: below ``conf/``, for example ``schedule/plateau.yaml``.
@@ -93,7 +94,7 @@ def from_file(file: str) -> Callable[[T], T]:
             function.__defaults__ = tuple(default(p.name) if p.name in names else p.default for p in given)
             keywords = function.__kwdefaults__ or {}
             function.__kwdefaults__ = keywords | {name: default(name) for name in names if name in keywords}
-        target.from_file = frozenset(names)  # type: ignore[attr-defined]
+        target.from_file = getattr(target, "from_file", frozenset()) | {*names}  # type: ignore[attr-defined]
         return target
 
     return decorate

@@ -5,6 +5,7 @@ and output after.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
@@ -15,11 +16,10 @@ from torch import Tensor, nn
 from translate.attention import Attention
 from translate.attention.kernels import recurrent
 from translate.config.files import YAML, from_file
-from translate.config.option_groups import NumLayers, flat_options
+from translate.config.option_groups import NumLayers, Width, flat_options, option_group
 from translate.models.encoders import Encoder, EncoderSizes, RNNEncoder, initialise_recurrent
 from translate.models.rnn import (
     OPTIONS,
-    SIZES,
     RecurrentOptions,
     RecurrentSeq2Seq,
     RecurrentSizes,
@@ -30,6 +30,15 @@ from translate.models.rnn import (
 from translate.models.seq2seq import DecodeState, Encoded
 
 CELLS: dict[str, type[nn.LSTM] | type[nn.GRU]] = {"lstm": nn.LSTM, "gru": nn.GRU}
+
+
+@option_group
+@dataclass(frozen=True)
+@from_file("model/rnn_luong.yaml")
+class LuongSizes(RecurrentSizes):
+    """The widths of this backend, whose source states are as wide as its queries by default."""
+
+    encoder_size: Width = YAML
 
 
 class LuongRNN(RecurrentSeq2Seq):
@@ -61,7 +70,7 @@ class LuongRNN(RecurrentSeq2Seq):
         target_vocabulary: int,
         attention: Callable[[int, int], Attention],
         *,
-        sizes: RecurrentSizes = SIZES,
+        sizes: LuongSizes = LuongSizes(),
         options: RecurrentOptions = OPTIONS,
         cell: Literal["lstm", "gru"] = YAML,
         num_layers: NumLayers = YAML,

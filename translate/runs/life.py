@@ -85,9 +85,8 @@ def live(job: Job, config: DictConfig, free: Collection[str] = ()) -> int:
     if scored:
         before = read_settings(job.directory, job.settings.run.plugins).data
         if any(getattr(before, name) != getattr(job.settings.data, name) for name in SPLITS):
-            raise UserError(
-                f"{finished_line(progress, job)}; for other data: {job.directory.fine_tune_command()}"
-            )
+            other = job.directory.fine_tune_command()
+            raise UserError(f"{finished_line(progress, job)}; for other data: {other}")
         print(finished_line(progress, job))
         return 0
     check_given(job.settings, fresh=state is None)
