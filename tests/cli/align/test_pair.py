@@ -60,7 +60,7 @@ def test_a_layer_and_a_head_in_place_of_the_chosen_ones(
 
 
 def test_a_command_in_the_place_of_the_sentence_is_told(own_run: Path, translate_command: Command) -> None:
-    says = f"note: heads is aligned as a sentence; the command is: translate align heads {own_run}\n"
+    says = "note: heads is aligned as a sentence; the command is: translate align heads RUN\n"
     assert translate_command("align", own_run, "heads").err == says
 
 

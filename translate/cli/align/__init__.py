@@ -3,6 +3,7 @@
 import os
 from typing import Any
 
+from translate.cli.console import print_note
 from translate.cli.usage import CommandGroup
 from translate.config.names import nearest, shorten
 from translate.errors import UserError
@@ -55,6 +56,8 @@ def with_subcommand(arguments: list[str]) -> list[str]:
     if not arguments or arguments[0] in (*SUBCOMMANDS, "--help", "-h"):
         return arguments
     word = arguments[0]
+    if (second := "".join(arguments[1:2])) in SUBCOMMANDS:
+        print_note(f"{second} is aligned as a sentence; the command is: translate align {second} RUN")
     near = nearest(word, SUBCOMMANDS)
     if near and not word.startswith("-") and "/" not in word and not os.path.exists(word):
         raise UserError(

@@ -125,9 +125,6 @@ def pair(
             f"{shown_path(source)} is a file; to align its lines with those of another one, write: "
             f"translate align {shlex.quote(str(run))} --source {shlex.quote(source)} --target FILE"
         )
-    if source in ("calibrate", "compare", "corpus", "heads", "report", "symmetrise"):
-        command = f"translate align {source} {shlex.quote(str(run))}"
-        print_note(f"{source} is aligned as a sentence; the command is: {command}")
     weighting.choose(translator)
     _check_context(translator, context, out)
     (line,) = pictures.lines(translator, [source] if source else None) or [source or ""]
@@ -158,10 +155,9 @@ def pair(
     elif out is not None and extension(out) == PAGE:
         from translate.alignment.views import page_of
 
-        whitespace = weighting.whitespace
         page = page_of(
             translator.model,
-            [translator.encode_pair(line, one.text, whitespace=whitespace) for one in candidates],
+            [translator.encode_pair(line, one.text, whitespace=weighting.whitespace) for one in candidates],
             translator.choice,
             scores=[candidate.score for candidate in candidates] if len(candidates) > 1 else None,
             gold=picture.known_links(alignment),
