@@ -16,6 +16,13 @@ from translate.cli.main import run
         ("qqq", "no such command 'qqq' (see translate --help)"),
         ("predict runs/mine", "no such command 'predict'; did you mean text? (see translate --help)"),
         ("score runs/mine", "no such command 'score'; did you mean evaluate? (see translate --help)"),
+        ("fine-tune runs/mine", "no such command 'fine-tune'; did you mean train? (see translate --help)"),
+        (
+            "align symmetrise a b --heuristic gdfa",
+            "invalid value for '--heuristic': 'gdfa' is not one of 'intersection', 'union', "
+            "'grow-diag', 'grow-diag-final', 'grow-diag-final-and'; did you mean grow-diag-final-and? "
+            "(see translate align symmetrise --help)",
+        ),
         (
             "evaluate runs/mine a.en",
             "got unexpected extra argument(s) (a.en); files are given by name, as --source FILE, and several "

@@ -106,6 +106,16 @@ class TestOverrides:
                 "optimizer.amsgrd: unknown option of torch.optim.Adam; did you mean optimizer.amsgrad?",
             ),
             (
+                "optimizer.momentum=0.9",
+                "optimizer.momentum: unknown option of torch.optim.Adam; "
+                "optimizer=muon, optimizer=sgd have it",
+            ),
+            (
+                "schedule.patience=3",
+                "schedule.patience: unknown option of translate.training.schedules.InverseSquareRoot; "
+                "schedule=plateau has it",
+            ),
+            (
                 "~model.dropuot",
                 "configuration: Could not delete from config. 'model.dropuot' does not exist.",
             ),

@@ -168,6 +168,12 @@ def test_a_missing_folder_is_told_with_its_setting(two: dict[str, dict[str, Any]
     assert message(mixture(two)).startswith("data.corpora.news.path=")
 
 
+def test_an_error_names_the_corpus_that_has_it(tmp_path: Path, two: dict[str, dict[str, Any]]) -> None:
+    source = write(tmp_path / "alone.en", ["one side"])
+    text = message(mixture({"law": two["law"], "news": {"train": {"source": str(source)}}}))
+    assert text.startswith("data.corpora.news: data.train.target is not set")
+
+
 def test_pictures_are_refused(tmp_path: Path, two: dict[str, dict[str, Any]]) -> None:
     pictures = {"path": two["news"]["path"], "read": "both", "images": str(tmp_path)}
     text = message(mixture({"law": two["law"], "news": pictures}))

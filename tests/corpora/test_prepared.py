@@ -166,8 +166,9 @@ def test_wrong_manifests(tmp_path: Path, values: dict[str, Any]) -> None:
     assert "expected two languages" in message(values)
     write_manifest(tmp_path, splits={"train": [entry]})
     assert "the shards are en-fr, not de-fr" in message({**values, "source_language": "de"})
-    (tmp_path / "manifest.json").write_text("[" * 100_000)
-    assert "not valid JSON" in message(values)
+    for content, expected in (("[" * 99_999, "nested too deeply"), ("{", "damaged"), ("1" * 5000, "damaged")):
+        (tmp_path / "manifest.json").write_text(content)
+        assert f"manifest.json: {expected}" in message(values)
     (tmp_path / "manifest.json").unlink()
     assert "expected a folder of translate prepare" in message(values)
     assert "data.path is not set" in message({**values, "path": None})

@@ -157,6 +157,12 @@ def test_every_key_that_differs_is_listed_and_nothing_harmed(
     listed = str(told.value).split("cannot resume with other settings: ")[1].split("; ")
     assert {each.split(" was ")[0] for each in listed} == set(changed)
     assert "model.width was 24, now 48" in listed
+    with pytest.raises(UserError, match="cannot resume with other settings: ") as told:
+        train_tiny(run, "rnn_luong", *TRAINED, "training.resume=true")
+    assert "model._target_ was 'translate.models.Transformer', now 'translate.models.LuongRNN'" in str(
+        told.value
+    )
+    assert "model.encoder" not in str(told.value)  # an option of that class
     assert files(run) == before
 
 

@@ -140,6 +140,18 @@ def each_tensor(value: Any, function: Callable[[Tensor], Tensor]) -> Any:
     return value
 
 
+def tensors_of(value: Any) -> list[Tensor]:
+    """The tensors in nested tuples and dataclasses, in the order of :func:`each_tensor`."""
+    found: list[Tensor] = []
+
+    def note(tensor: Tensor) -> Tensor:
+        found.append(tensor)
+        return tensor
+
+    each_tensor(value, note)
+    return found
+
+
 def select_rows(value: Any, rows: Tensor) -> Any:
     """The given rows of every tensor in ``value``: state of hypotheses, or memory of sentences."""
     return each_tensor(value, lambda tensor: tensor.index_select(0, rows))

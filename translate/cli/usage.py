@@ -24,12 +24,14 @@ OTHER_NAMES = {
     "--out": "--output -o",
     "--device": "--gpu",
     "--spark": "--engine --master",
-    "--heuristic": "--symmetrise",
+    "--heuristic": "--symmetrise --symmetrize",
+    "--batch-size": "--batch",
 }
 # What translate text does without such options.
 STREAMS = {"--source": "reads standard input: < FILE", "--out": "writes to standard output: > FILE"}
 OTHER_COMMANDS = {"translate": "text", "predict": "text", "infer": "text", "continue": "resume"}
 OTHER_COMMANDS |= {"generate": "text", "score": "evaluate", "test": "evaluate", "plot": "align"}
+OTHER_COMMANDS |= dict.fromkeys(("fine-tune", "finetune", "fit"), "train")
 
 
 class _PlainHelp:
@@ -122,7 +124,8 @@ def usage_message(error: Any, command: str | None = None) -> str:
         message += "; a sentence of several words is put in quotes"
     elif "' is not one of '" in message:
         given, *choices = re.findall(r"'([^']*)'", message.partition(": ")[2])
-        message = message.rstrip(".") + did_you_mean(nearest(given, choices))
+        initials = {"".join(word[:1] for word in choice.split("-")): choice for choice in choices}  # gdfa
+        message = message.rstrip(".") + did_you_mean(initials.get(given) or nearest(given, choices))
     return f"{message[:1].lower()}{message[1:].rstrip('.')} (see {path} --help)"
 
 

@@ -208,6 +208,9 @@ class Composer:
         given = [override.key_or_group for override in map(self._parse, overrides)]
         parent, _, leaf = path.rpartition(".")
         known = [name for keys, _ in leaves(values) if (name := ".".join(keys)) != path and name not in given]
+        group = parent.replace(".", "/")
+        if path in given and (having := [f"{group}={name}" for name in self._having(group, leaf)]):
+            return f"{message.partition(';')[0]}; {listed(having)} {'have' if having[1:] else 'has'} it"
         if path in given and (elsewhere := named_elsewhere(leaf, known)):
             return message.partition(";")[0] + did_you_mean(elsewhere)
         if "did you mean" in reason:
@@ -225,6 +228,12 @@ class Composer:
             names = [str(name) for name in section if name != leaf and not str(name).startswith("_")]
             return f"{message}; {parent} has {listed(names)}"
         return message + did_you_mean(near and paths[near])
+
+    def _having(self, group: str, key: str) -> list[str]:
+        """The choices of a group whose files set ``key``."""
+        names = self.choices().get(group, [])
+        files = [folder / group / f"{name}.yaml" for name in names for folder in self.folders]
+        return [file.stem for file in files if file.is_file() and f"\n{key}: " in file.read_text()]
 
     @contextmanager
     def _hydra(self) -> Iterator[ConfigLoader]:

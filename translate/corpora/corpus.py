@@ -152,7 +152,12 @@ def _completed(
 def _load_mixture(data: DataConfig) -> Corpus:
     members = members_of(data)
     mixture.check_members(members, tokenised=data.tokenised)
-    found = {name: load_corpus(member.data) for name, member in members.items()}
+    found = dict[str, Corpus]()
+    for name, member in members.items():
+        try:
+            found[name] = load_corpus(member.data)
+        except UserError as error:
+            raise UserError(f"data.corpora.{shorten(name)}: {error}") from error
     tags = {name: member.tag for name, member in members.items()}
     languages = {name: (corpus.source_language, corpus.target_language) for name, corpus in found.items()}
     source_language, target_language = mixture.joined_languages(languages, tags)

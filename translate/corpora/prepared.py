@@ -1,6 +1,5 @@
 """Reads the shards that ``translate prepare`` has written: Arrow files that a manifest names, mapped."""
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ from translate.corpora.columns import Column, Mapped
 from translate.corpora.split import Split
 from translate.corpora.tables import check_names
 from translate.errors import UserError
-from translate.text.bounded import check_regular, checksum, read_bounded
+from translate.text.bounded import check_regular, checksum, read_json
 from translate.text.lines import user_path
 
 MANIFEST, FORMAT, MAX_MANIFEST = "manifest.json", 1, 16 << 20
@@ -45,13 +44,11 @@ def read_prepared(data: DataConfig) -> tuple[tuple[str, str], dict[str, Split]]:
 def _manifest(root: Path) -> dict[str, Any]:
     path = root / MANIFEST
     try:
-        found = json.loads(read_bounded(path, root=root, limit=MAX_MANIFEST))
+        found = read_json(path, root=root, limit=MAX_MANIFEST)
     except FileNotFoundError as error:
         raise UserError(
             f"{shown_path(path)}: no such file; expected a folder of translate prepare"
         ) from error
-    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise UserError(f"{shown_path(path)}: not valid JSON ({shorten(error)})") from error
     if not isinstance(found, dict) or found.get("format") != FORMAT:
         got = shorten(found.get("format")) if isinstance(found, dict) else type(found).__name__
         raise UserError(f"{shown_path(path)}: expected a manifest of format {FORMAT}, got {got}")

@@ -19,7 +19,7 @@ import torch
 from torch import Tensor, nn
 
 from translate.attention import Attention
-from translate.attention.memory import each_tensor
+from translate.attention.memory import each_tensor, tensors_of
 from translate.export.contents import Contents, Engine, Rendered, require
 from translate.export.onnx_search import Graphs, search
 from translate.models import DecodeState, Encoded, RNNEncoder, Seq2Seq
@@ -37,15 +37,7 @@ class Layout:
 
     def flatten(self, value: Any, mask: Tensor) -> list[Tensor]:
         """The tensors of ``value`` without the mask, which is an input of every graph."""
-        found: list[Tensor] = []
-
-        def collect(tensor: Tensor) -> Tensor:
-            if tensor is not mask:
-                found.append(tensor)
-            return tensor
-
-        each_tensor(value, collect)
-        return found
+        return [tensor for tensor in tensors_of(value) if tensor is not mask]
 
     def fill(self, tensors: Sequence[Tensor], mask: Tensor) -> Any:
         """A value with the structure of the example and these tensors."""

@@ -10,7 +10,7 @@ from translate.grammar.french_verbs import (
     negation_of,
     verb_group,
 )
-from translate.grammar.lexicon import Name, Noun, Pronoun, State
+from translate.grammar.lexicon import TABLES, Name, Noun, Pronoun, State
 from translate.grammar.meaning import (
     Age,
     Clause,
@@ -26,22 +26,7 @@ from translate.grammar.meaning import (
     french_tokens,
 )
 
-# masculine, feminine, plural
-_DETERMINERS = {
-    "the": ("le", "la", "les"),
-    "generic": ("le", "la", "les"),
-    "whose": ("le", "la", "les"),
-    "a": ("un", "une", "des"),
-    "this": ("ce", "cette", "ces"),
-    "that": ("ce", "cette", "ces"),
-    "my": ("mon", "ma", "mes"),
-    "your": ("ton", "ta", "tes"),
-    "his": ("son", "sa", "ses"),
-    "her": ("son", "sa", "ses"),
-    "our": ("notre", "notre", "nos"),
-    "your-formal": ("votre", "votre", "vos"),
-    "their": ("leur", "leur", "leurs"),
-}
+_DETERMINERS = {row[0]: row[1].split() for row in TABLES["determiners"]}  # masculine, feminine, plural
 _BEFORE_VOWEL = {"ce": "cet", "ma": "mon", "ta": "ton", "sa": "son"}
 _WHICH = ("quel", "quelle", "quels", "quelles")
 _ELIDED = {word: word[:-1] + "'" for word in ("je", "me", "te", "se", "le", "la", "de", "ne", "que", "ce")}

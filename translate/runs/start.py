@@ -289,9 +289,14 @@ def check_same(
 
 
 def _changes(then: Mapping[str, object], now: Mapping[str, object], but: Collection[str] = ()) -> str:
-    """The values that differ, as part of a message; those of the keys in ``but`` may."""
-    keys = (key for key in {**then, **now} if key not in but and then.get(key) != now.get(key))
-    return "; ".join(f"{key} was {then.get(key)!r}, now {now.get(key)!r}" for key in keys)
+    """The values that differ, as part of a message; those of the keys in ``but`` may.
+
+    Of a section of another class, the class alone is told.
+    """
+    keys = [key for key in {**then, **now} if key not in but and then.get(key) != now.get(key)]
+    classes = {key.removesuffix("_target_"): key for key in keys if key.endswith("._target_")}
+    told = (key for key in keys if all(key == own or not key.startswith(of) for of, own in classes.items()))
+    return "; ".join(f"{key} was {then.get(key)!r}, now {now.get(key)!r}" for key in told)
 
 
 def is_finished(progress: Progress, limits: Limits) -> bool:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from translate.attention.memory import each_tensor
+from translate.attention.memory import each_tensor, tensors_of
 from translate.models import Encoded
 from translate.models.seq2seq import rows_of
 from translate.search.sources import Reader
@@ -134,14 +134,7 @@ def _laid_out(encoded: Encoded) -> Encoded:
 
 def _reads_source(history: Any) -> bool:
     """Whether a mechanism's state may hold something for every source position."""
-    found: list[Tensor] = []
-
-    def note(tensor: Tensor) -> Tensor:
-        found.append(tensor)
-        return tensor
-
-    each_tensor(history, note)
-    return any(tensor.dim() > 1 for tensor in found)
+    return any(tensor.dim() > 1 for tensor in tensors_of(history))
 
 
 class Recorder:
