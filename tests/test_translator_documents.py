@@ -92,14 +92,14 @@ def test_only_the_nearest_sentences_within_both_limits_are_read(tokenizers: Toke
 
 
 def test_context_that_does_not_fit_is_refused(tokenizers: TokenizerPair) -> None:
-    with pytest.raises(UserError, match="reads no previous sentences"):
+    with pytest.raises(UserError, match="reads no previous sentence"):
         build(tokenizers, ContextSize()).translate(LINES, context=CONTEXT)
     translator = build(tokenizers, ContextSize(1, 9))
     with pytest.raises(UserError, match="2 lists of previous sentences for 4 sentences"):
         translator.translate(LINES, context=CONTEXT[:2])
     with pytest.raises(UserError, match="expected a list of sentences, got one string"):
         translator.align(LINES[:1], TARGETS[:1], context=["the dog"])
-    with pytest.raises(UserError, match="reads no previous sentences"):
+    with pytest.raises(UserError, match="reads no previous sentence"):
         build(tokenizers, ContextSize()).align_document(LINES[1], TARGETS[1], LINES[:1])
 
 

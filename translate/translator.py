@@ -292,9 +292,7 @@ class Translator:
                 f"{what}: context: {len(previous)} lists of previous sentences for {len(sentences)} sentences"
             )
         if any(previous) and not reads:
-            raise UserError(
-                f"{what}: context: this run reads no previous sentences (data.context_sentences=0)"
-            )
+            raise UserError(f"{what}: context: the run reads no previous sentence (data.context_sentences=0)")
         for texts in previous:
             self._check_sentences(f"{what}: context", texts)
 

@@ -59,7 +59,7 @@ def test_options_without_effect_are_refused(tmp_path: Path) -> None:
             options.most(READS_NONE)
     with pytest.raises(UserError, match="no effect with --no-context"):
         TextDocuments(document_ids=path, no_context=True).most(READS)
-    with pytest.raises(UserError, match="reads no previous sentences"):
+    with pytest.raises(UserError, match="reads no previous sentence"):
         with_documents(READS_NONE, [EvaluationSet("", ["a"], [["b"]])], [path])
 
 

@@ -90,12 +90,13 @@ def test_bad_lines_give_a_line_each_and_a_warning_a_kind(run: Path, translate_co
     assert result.code == 0
     assert result.out.count("\n") == 2 * len(lines)
     warnings = result.err.splitlines()
-    assert len(warnings) == len(set(warnings)) == 5
+    assert len(warnings) == len(set(warnings)) == 6
     assert "warning: 2 sentences: blank, so the translation is empty\n" in result.err
     assert "warning: 4 sentences: bytes that are not UTF-8, replaced by \ufffd" in result.err
-    assert "warning: 4 sentences: only characters that the vocabulary does not have: " in result.err
-    (some,) = (line for line in warnings if "4 sentences: some characters that" in line)
-    assert len(some.partition("not have: ")[2].split()) == 5
+    assert "warning: 4 sentences: only characters that the vocabulary does not have\n" in result.err
+    assert "warning: 4 sentences: some characters that the vocabulary does not have\n" in result.err
+    (such,) = (line for line in warnings if line.startswith("warning: such characters are "))
+    assert len(such.split()) == 4 + 5
     assert "warning: 2 sentences: source cut at 512 pieces\n" in result.err
 
 
@@ -257,6 +258,9 @@ def test_a_sentence_without_quotes_is_told(run: Path, translate_command: Command
     assert result.err == "note: 4 sentences of one word each; a sentence of several is put in quotes\n"
     assert result.out.count("\n") == 4
     assert "quotes" not in translate_command("text", run, "I love", "you.").err
+    two = translate_command("text", run, "I love you. You love Mr. Paul .")
+    assert two.err.startswith("note: several sentences in one pair of quotes are translated as one")
+    assert translate_command("text", run, "you love Mr. Paul .").err == ""
 
 
 def test_a_run_is_no_sentence(run: Path, translate_command: Command) -> None:

@@ -33,6 +33,11 @@ from translate.cli.main import run
             "got unexpected extra argument(s) (you .); a sentence of several words is put in quotes (see "
             "translate align pair --help)",
         ),
+        (
+            "align runs/mine hi --target du",
+            "no such option --target of translate align pair; TARGET stands without a name: translate align "
+            "pair RUN SOURCE TARGET (see translate align pair --help)",
+        ),
         ("text", "missing argument RUN: run directory (see translate text --help)"),
         ("text a --beam-size 2.5", "--beam-size: expected an integer, got 2.5 (see translate text --help)"),
         ("serve a --host", "option '--host' requires an argument (see translate serve --help)"),
@@ -150,6 +155,6 @@ def test_a_folder_of_runs_names_the_runs_inside(tmp_path: Path, translate_comman
     assert translate_command("text", inside, "a").err.endswith(f" (it has no config.yaml){run}")
     assert translate_command("text", inside / "none", "a").err.endswith(f"none: no such run directory{run}")
     said = translate_command("text", "A man.").err
-    assert said == "error: A man.: no such run directory; RUN comes first: translate text RUN SENTENCE\n"
+    assert said == "error: A man.: no such run directory; the run comes first, then what is translated\n"
     (tmp_path / "model.json").touch()
     assert "config.yaml); it is a model for other programs" in translate_command("text", tmp_path, "a").err

@@ -73,7 +73,7 @@ def column(path: Path, name: str) -> list[str]:
         (
             "a.tsv",
             "a b\tc d\n",
-            "names a b, c d; choose another; if that line is a pair, by its number, such as 1",
+            "names a b, c d; choose another; if that line is a pair, both by number, such as 1 and 2",
         ),
         ("a.csv", "en fr\n", "a.csv, line 1: no comma in 'en fr'; expected commas between the columns"),
         ("a.csv", 'en,fr\n"a\nb",c\nd\n', "line 4: 1 comma-separated fields where the first line has 2"),
@@ -81,7 +81,7 @@ def column(path: Path, name: str) -> list[str]:
         (
             "a.csv",
             "hello,bonjour\na,b\n",
-            "its first line names hello, bonjour; choose another; if that line is a pair, by its number",
+            "its first line names hello, bonjour; choose another; if that line is a pair, both by number",
         ),
         ("a.tsv", "n" * 5000 + "\tfr\na\tb\n", "no field 'en'; its first line names nnn"),
     ],

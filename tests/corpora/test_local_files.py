@@ -71,6 +71,13 @@ def test_strange_lines_stay_parallel_and_test_is_kept_whole(tmp_path: Path) -> N
     assert corpus.train.target == target[:-1]
     assert corpus.dropped == {"train": {"empty": 1}}
     assert "training lines with control characters replaced by spaces: 7" in corpus.notes
+    assert not any("lost letters" in note for note in corpus.notes)
+
+
+def test_windows_text_that_was_converted_as_latin_1_is_told(tmp_path: Path) -> None:
+    source = "Ma sœur l\N{RIGHT SINGLE QUOTATION MARK}a dit.".encode("cp1252").decode("latin-1")
+    corpus = load(train=pair(tmp_path, [source, "plain"], ["a", "b"]))
+    assert any(note.startswith("warning: 1 line of them lost letters or quotation") for note in corpus.notes)
 
 
 ROWS = [{"en": s, "fr": t, "id": str(i)} for i, (s, t) in enumerate(zip(SOURCE, TARGET))]
@@ -247,7 +254,7 @@ def test_empty_and_incomplete(tmp_path: Path) -> None:
     assert "data.train.source is not set" in message()
     files = pair(tmp_path, SOURCE, TARGET)
     assert "data.train.target is not set" in message(train={"source": files["source"]})
-    assert "data.test.source is missing" in message(train=files, test={"target": files["target"]})
+    assert "is set without data.test.source" in message(train=files, test={"target": files["target"]})
 
 
 def test_gold_links(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from translate.figures import figure, plots
 
 ROWS: list[dict[str, Any]] = [
     *({"kind": "train", "step": 10 * n, "nll": 5.0 / n} for n in range(1, 8)),
+    {"kind": "train", "step": 72, "nll": 0.1},  # of two steps
     *(
         {"kind": "validation", "step": 35 * n, "nll": 4.0 / n, "bleu": 11.0 * n, "aer": 0.3 / n}
         for n in (1, 2)
@@ -41,4 +42,5 @@ def test_curves_have_a_panel_a_score(tmp_path: Path, monkeypatch: pytest.MonkeyP
     }
     assert list(panels) == ["negative log-likelihood", "BLEU", "AER"]
     assert panels["AER"] == [[30.0, 15.0]]
+    assert panels["negative log-likelihood"][0] == [5.0 / n for n in range(1, 8)]
     assert panels["negative log-likelihood"][1] == [4.0, 2.0]

@@ -179,7 +179,7 @@ def test_more_pairs_than_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize(
     ("numbers", "target", "message"),
-    [((-1, 0, 0), "fr", "train sentences is -1"), ((3, 0, 0), "de", "unknown target language 'de'")],
+    [((-1, 0, 0), "fr", "train sentences is -1"), ((3, 0, 0), "de", "unknown target 'de'")],
 )
 def test_impossible_wishes_are_refused(numbers: tuple[int, int, int], target: str, message: str) -> None:
     with pytest.raises(UserError, match=message):

@@ -58,7 +58,10 @@ def test_the_page_has_every_setting(name: str) -> None:
         (["a=a.en,a.fr", "a=b.en,b.fr"], "a: there is a corpus of this name already"),
         (["a=a.en,a.fr", "--recipe", "a.yaml"], "a: there is a corpus of this name already"),
         (["a=a.en,a.fr", "--set", "seed"], "--set seed: expected NAME=VALUE"),
-        (["a=a.xlsx", "--source-language", "en", "--target-language", "fr"], "; write it as .csv, or as"),
+        (
+            ["a=a.xlsx", "--source-language", "en", "--target-language", "fr"],
+            "; save its pairs as .csv, or as",
+        ),
         (["a=a.tsv", "--source-language", "en", "--target-language", "en"], "are both en"),
         (["a=no.tsv", "--source-language", "en", "--target-language", "fr"], "no.tsv: no such file"),
         (
@@ -128,7 +131,7 @@ def test_columns_on_the_command_line(tmp_path: Path, translate_command: Command)
         *("--workers", 1),
     )
     assert result.code == 0, result.err
-    assert result.err.count("not the code of a known language") == 1
+    assert result.err.count("no code of a known language") == 1
     assert len(pairs_of(tmp_path / "out")) == 50
 
 

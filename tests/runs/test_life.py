@@ -2,6 +2,7 @@
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -181,7 +182,9 @@ def test_training_never_sees_gold_links(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_validation_touches_no_random_number_and_no_mode(tiny_runs: dict[str, Path], tmp_path: Path) -> None:
+def test_validation_touches_no_random_number_and_no_mode(
+    tiny_runs: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     run = tiny_runs["transformer"]
     directory = RunDirectory(run)
     settings, corpus = read_settings(directory), corpus_of(run)
@@ -192,7 +195,12 @@ def test_validation_touches_no_random_number_and_no_mode(tiny_runs: dict[str, Pa
     assert isinstance(config, DictConfig)
     translator = translator_of(job, start(job, corpus, config))
     translator.model.train()
-    validation = Validation(settings, translator, corpus.validation)
+    assert corpus.validation is not None
+    *sources, last = corpus.validation.source
+    unknown = f"{last.rpartition(' ')[0]} \N{SNOWMAN}"
+    split = replace(corpus.validation, source=[*sources, unknown])
+    validation = Validation(settings, translator, split)
+    capsys.readouterr()
     before = torch.get_rng_state()
     first = validation()
     assert torch.equal(torch.get_rng_state(), before)
@@ -200,6 +208,8 @@ def test_validation_touches_no_random_number_and_no_mode(tiny_runs: dict[str, Pa
     assert all(parameter.grad is None for parameter in translator.model.parameters())
     assert set(first) == {"nll", "bleu", "aer"}
     assert validation() == first  # without dropout
+    told = "warning: validation, 1 sentence: some characters that the vocabulary does not have\n"
+    assert capsys.readouterr().out == f"{told}warning: validation, such characters are \N{SNOWMAN}\n"
 
 
 @pytest.mark.slow

@@ -45,7 +45,7 @@ def test_a_living_process_is_named_and_a_killed_one_holds_nothing(
         for attempt in (lambda: check_unused(tmp_path), lambda: locked(tmp_path).__enter__()):
             with pytest.raises(UserError) as told:
                 attempt()
-            assert f"process {holder.pid} on {socket.gethostname()} is at work in this run" in str(told.value)
+            assert f"process {holder.pid} on {socket.gethostname()} works in this run" in str(told.value)
     finally:
         holder.kill()
         holder.communicate()

@@ -228,7 +228,7 @@ WRONG = {
     "a server": (["serve", "{captions}"], "the run reads pictures, and a request holds text alone"),
     "another format": (
         ["export", "{captions}", "--format", "ctranslate2", "--out", "{folder}/x"],
-        "--format ctranslate2: it reads text alone, and the run reads pictures; use bundle",
+        "--format ctranslate2: it reads text, and the run reads pictures; use bundle",
     ),
 }
 

@@ -75,7 +75,7 @@ def test_plain_lines_in_a_file(capsys: pytest.CaptureFixture[str], monkeypatch: 
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 3
     pattern = (
-        r"step 5  nll 1\.500  40 tokens/s  \d+:\d\d left  1\.50 GiB  epoch 0\.62  loss 3\.000  "
+        r"step 5  nll 1\.500  40 tokens/s  \d+:\d\d left  1\.50 GiB memory  epoch 0\.62  loss 3\.000  "
         r"lr 2\.00e-03"
     )
     assert re.fullmatch(pattern, lines[0])

@@ -122,6 +122,7 @@ def test_a_finished_run_is_given_more_steps(tmp_path: Path) -> None:
         ("training.max_steps", "training.max_steps: expected NAME=VALUE"),
         ("training.max_steps=[", "expected NAME=VALUE"),
         ("training=3", "training: expected a section"),
+        ("max_time=9", "max_time: unknown section; did you mean training.max_time?"),
         ("model.embedding_size=25", "model.embedding_size was 24, now 25"),
         ("run.plugins=[no_such_module]", "plugin no_such_module: there is no such module"),
     ],
@@ -195,7 +196,7 @@ def test_overwriting_replaces_the_run(tmp_path: Path) -> None:
             ["data.num_validation=0", "training.patience=3"],
             "training.patience: this setting needs validations",
         ),
-        (["runtime.device=cuda:99"], "runtime.device: cuda:99 was asked for"),
+        (["runtime.device=cuda:99"], "runtime.device: cuda:99 is wanted"),
     ],
 )
 def test_overwriting_that_fails_leaves_the_old_run(

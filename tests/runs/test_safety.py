@@ -148,7 +148,7 @@ def test_a_run_that_is_at_work_is_refused(tmp_path: Path) -> None:
     run = tmp_path / "run"
     assert train_tiny(run, "rnn_luong", "training.max_steps=1") == 0
     for more in ("training.resume=true", "run.overwrite=true"):
-        with locked(run), pytest.raises(UserError, match=rf"process {os.getpid()} on .* is at work in this"):
+        with locked(run), pytest.raises(UserError, match=rf"process {os.getpid()} on .* works in this"):
             train_tiny(run, "rnn_luong", "training.max_steps=2", more)
     assert train_tiny(run, "rnn_luong", "training.max_steps=2", "training.resume=true") == 0
     assert not (run / "run.lock").exists()

@@ -154,9 +154,7 @@ class Alignment:
         """
         if self.picture is not None:
             if values or gold is not None or style != PRINT:
-                raise UserError(
-                    f"{path}: a picture takes no values, gold links or style; its regions are lit"
-                )
+                raise UserError(f"{path}: a picture takes no values, gold links or style")
             from translate.figures.image_regions import show_regions
 
             return show_regions(self, path, title=title)

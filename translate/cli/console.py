@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
-from translate.config.names import counted, escaped
+from translate.config.names import escaped
 from translate.errors import UserError, UserNotice
 
 if TYPE_CHECKING:
@@ -195,13 +195,10 @@ def _raw_lines(stream: BinaryIO, most: int) -> Iterator[bytes]:
 
 def print_warnings(translator: "Translator") -> None:
     """Print on standard error what the translator had to cut or replace, and how often."""
-    from translate.search.sources import PARTLY_UNKNOWN, UNKNOWN
+    from translate.search.sources import warning_lines
 
-    for kind, count in translator.warnings.items():
-        shown = (
-            " ".join(map(escaped, sorted(translator.unknown))) if kind in (UNKNOWN, PARTLY_UNKNOWN) else ""
-        )
-        print_warning(f"{counted(count, 'sentence')}: {kind}{shown and f': {shown}'}")
+    for line in warning_lines(translator.warnings, translator.unknown):
+        print_warning(line)
 
 
 def progress(

@@ -36,6 +36,7 @@ from translate.cli.text_options import (
 )
 from translate.config.names import counted, shorten, shown_path
 from translate.errors import LineError, UserError
+from translate.text.sentences import split
 
 if TYPE_CHECKING:
     from translate.translation import ScoredText, TranslateOptions, Translation
@@ -93,8 +94,10 @@ def text(
     A run that reads previous sentences (data.context_sentences) takes the lines for one document; a blank
     line ends it.
     """
+    from translate.runs.run_directory import check_is_run
+
     check_sampling(search, samples)
-    _check_run(run)
+    check_is_run(run)
     translator = machine.load_ensemble(run, search.ensemble)
     if any(vars(alignment).values()):
         note_unfinished(run)
@@ -103,6 +106,8 @@ def text(
     words = sentences or []
     if len(words) > 1 and all(word.isascii() and f"a{word.strip('.,!?')}".isalpha() for word in words):
         print_note(f"{len(words)} sentences of one word each; a sentence of several is put in quotes")
+    if translator.reads == "text" and any(len(split(word)) > 1 for word in words):
+        print_note("several sentences in one pair of quotes are translated as one, which may leave some out")
     for setting in filter(re.compile(r"[a-z_]+[._][a-z_.]+=\S*").fullmatch, words):
         print_note(f"{shorten(setting)} is translated; settings here are options (see translate text --help)")
     if translator.reads == "text" and len(words) == 1 and re.fullmatch(r"[\w/-]+(\.[a-z]{2,5})+", words[0]):
@@ -165,18 +170,6 @@ def _blocks(sentences: list[str] | None, warnings: Counter[str]) -> Iterator[lis
     if sys.stdin is not None and sys.stdin.isatty():
         print_note("type sentences, one a line; Ctrl-D ends the input")
     return gather(input_lines(warnings))
-
-
-def _check_run(run: Path) -> None:
-    """Raise :class:`UserError` for what is no run directory, which may be a sentence."""
-    from translate.runs.run_directory import check_is_run
-
-    try:
-        check_is_run(run)
-    except UserError as error:
-        if run.exists() or run.parent.name or "did you mean" in str(error):
-            raise
-        raise UserError(f"{error}; RUN comes first: translate text RUN SENTENCE") from error
 
 
 def _refuse_file(run: Path, sentences: list[str], *, pictures: bool) -> None:

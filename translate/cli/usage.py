@@ -144,11 +144,12 @@ def _no_such_option(name: str, context: Any) -> str:
         it, them = "it" if ours == name else ours, " and ".join(", ".join(owners).rsplit(", ", 1))
         return f"{message}; {it} belongs to {group_path} {them}"
     arguments = [param for param in context.command.params if param.param_type_name == "argument"]
-    for metavar in (param.metavar or "" for param in arguments):
+    metavars = [param.metavar or "" for param in arguments]
+    for metavar in metavars:
         if "NAME=VALUE" in metavar:
             return f"{message}; settings are written NAME=VALUE, such as training.max_time=600"
         if (argument := name.lstrip("-").upper()) in re.findall(r"\w+", metavar):
-            return f"{message}; {argument} stands without a name: {path} {metavar}"
+            return f"{message}; {argument} stands without a name: {path} {' '.join(metavars)}"
     if path.endswith(" text") and ours in STREAMS:
         return f"{message}; it {STREAMS[ours]}"
     # Every two options begin with the same dashes.

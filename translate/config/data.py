@@ -190,8 +190,11 @@ class DataConfig:
         """Raise ``ValueError`` if this kind of corpus reads no file of its own for ``setting``."""
         from_files = self.kind == "files" and self.path is None
         if self.kind not in ("files", "hub") or not (from_files or setting.endswith(BESIDE)):
-            when = "with data.path" if self.kind == "files" else f"on the corpus {self.name!r}"
-            raise ValueError(f"{setting}: it has no effect {when}; use data=files without data.path")
+            if self.path is not None:
+                raise ValueError(
+                    f"{setting}: it has no effect with data.path; use data=files without data.path"
+                )
+            raise ValueError(f"{setting}: it has no effect on the corpus {self.name!r}; add data=files")
 
 
 def _check_pictures(data: DataConfig) -> None:

@@ -224,12 +224,12 @@ def malformed(text: str, reason: str, choices: Mapping[str, list[str]]) -> str:
     if "=" not in text and os.path.isfile(text):
         return _files_hint(text, text)
     if "=" not in text and not text.startswith("~"):
-        known = " (for example model=transformer)"
+        quoted = known = "; a value with spaces is quoted: 'run.name=two words'"
         if text.split(".")[0] in choices:
-            known = f" (for example {shorten(text)}=VALUE)"
+            known = f" (for example {shorten(text)}=VALUE){quoted}"
         for group, options in choices.items():
             if text == group:
-                known = f" (for example {group}={options[0]})"
+                known = f" (for example {group}={options[0]}){quoted}"
             elif text in options:
                 known = f"; did you mean {group}={text}?"
         return f"{shorten(text)!r}: an override is written name=value{known}"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, get_type_hints
 from translate.config.data import DataConfig, TokenizerConfig
 from translate.config.declare import Fraction, Positive, Shift, declared, plain, to_section
 from translate.config.files import YAML
-from translate.config.messages import show
+from translate.config.messages import named_elsewhere, show
 from translate.config.names import did_you_mean, nearest, shorten
 from translate.config.search import SearchConfig
 from translate.config.targets import check_target, import_plugin
@@ -101,6 +101,7 @@ def check_section_names(values: Mapping[str, Any]) -> None:
     known = (*SECTIONS, *TARGETS)
     for key, value in values.items():
         if key not in known:
-            raise UserError(f"{shorten(str(key))}: unknown section{did_you_mean(nearest(str(key), known))}")
+            near = nearest(str(key), known) or named_elsewhere(str(key))
+            raise UserError(f"{shorten(str(key))}: unknown section{did_you_mean(near)}")
         if not isinstance(value, Mapping):
             raise UserError(f"{key}: expected a section of keys and values, got {show(value)}")

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from translate.config.data import SPLITS, DataConfig, members_of
-from translate.config.names import is_code, shorten, shown_path
+from translate.config.names import counted, is_code, shorten, shown_path
 from translate.corpora import mixture
 from translate.corpora.document_rows import beside, context_notes
 from translate.corpora.filters import REASONS, filter_pairs, hold_out, overlap_of
@@ -67,7 +67,7 @@ class Corpus:
             lines.append(f"dropped from {name}: {_describe(reasons) or 'none'}")
         if not (is_code(self.source_language) and is_code(self.target_language)):
             lines.append(
-                "note: these are no codes of languages; clients of a server ask for codes: "
+                "note: the languages have names without codes; clients of a server ask for codes: "
                 "data.source_language=CODE data.target_language=CODE, such as en"
             )
         return [*lines, *self.notes]
@@ -109,6 +109,11 @@ def _load_one(data: DataConfig, *, apart: bool) -> Corpus:
     notes = [*raw.notes, *context_notes(data)]
     if found.num_cleaned:
         notes.append(f"training lines with control characters replaced by spaces: {found.num_cleaned:,}")
+    if found.num_misread:
+        notes.append(
+            f"warning: {counted(found.num_misread, 'line')} of them lost letters or quotation marks when the "
+            "file was converted to UTF-8: convert it anew (iconv -f windows-1252 -t utf-8)"
+        )
     wanted = {"validation": data.validation_pairs, "test": data.test_pairs}
     wanted = {name: count for name, count in wanted.items() if name not in splits}
     train, held = hold_out(found.split, wanted, data.seed)

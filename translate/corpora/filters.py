@@ -34,6 +34,7 @@ AT_ONCE = 1 << 21  # hashes that are compared at a time
 HASHES = pyarrow.schema([("hash", pyarrow.uint64())])
 
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+_MISREAD = re.compile("[\x80-\x84\x86-\x9f]")  # in Latin-1, where Windows has letters and quotation marks
 _UNSPACED = re.compile(f"[{UNSPACED}]")
 
 
@@ -53,12 +54,14 @@ class Filtered:
         dropped: numbers of pairs by reason.
         num_read: pairs that were read.
         num_cleaned: lines in which control characters became spaces.
+        num_misread: those of them with characters that only a wrong encoding makes.
     """
 
     split: Split
     dropped: dict[str, int] = field(default_factory=dict)
     num_read: int = 0
     num_cleaned: int = 0
+    num_misread: int = 0
 
 
 def filter_pairs(reader: SplitReader, data: DataConfig) -> Filtered:
@@ -210,6 +213,7 @@ def _clean(lines: Sequence[str], found: Filtered) -> list[str]:
     result = []
     for line in lines:
         if not line.isprintable() and _CONTROL.search(line):
+            found.num_misread += _MISREAD.search(line) is not None
             line = _CONTROL.sub(" ", line)
             found.num_cleaned += 1
         result.append(line)

@@ -209,9 +209,7 @@ def _with_ids(reader: SplitReader, root: Path, prefix: str, field: str | None) -
 def _is_complete(name: str, files: FileSplit) -> bool:
     """Whether there are files of a split; raises ``UserError`` if one is missing."""
     if files.source is None and files.target is not None:
-        raise UserError(
-            f"data.{name}.target={_short(files.target)} is set, but data.{name}.source is missing"
-        )
+        raise UserError(f"data.{name}.target={_short(files.target)} is set without data.{name}.source")
     if files.source is not None and files.target is None:
         check_table(f"data.{name}", Path(files.source))
     return files.source is not None

@@ -120,9 +120,7 @@ def check_members(members: Mapping[str, Member], *, tokenised: bool) -> None:
                 f"got {str(data.tokenised).lower()}"
             )
         if tokenised and member.tag is not None:
-            raise UserError(
-                f"{where}.tag: expected none with data.tokenised=true, which splits words further"
-            )
+            raise UserError(f"{where}.tag: expected none with data.tokenised=true, which splits words")
 
 
 def _tagged(column: Column[str], tag: str | None) -> Column[str]:

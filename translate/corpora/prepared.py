@@ -46,9 +46,7 @@ def _manifest(root: Path) -> dict[str, Any]:
     try:
         found = read_json(path, root=root, limit=MAX_MANIFEST)
     except FileNotFoundError as error:
-        raise UserError(
-            f"{shown_path(path)}: no such file; expected a folder of translate prepare"
-        ) from error
+        raise UserError(f"{shown_path(path)}: missing; expected a folder of translate prepare") from error
     if not isinstance(found, dict) or found.get("format") != FORMAT:
         got = shorten(found.get("format")) if isinstance(found, dict) else type(found).__name__
         raise UserError(f"{shown_path(path)}: expected a manifest of format {FORMAT}, got {got}")

@@ -24,7 +24,7 @@ from translate.text.lines import MAX_LINE, check_expansion, expansion_bound, ope
 
 ROWS = 1 << 12  # of a block of JSON
 ARROW_ROWS = 1024  # decoded at a time: one long value may stand for a million rows
-OTHERS = (".xlsx", ".ods")  # files with both sides that are not read
+OTHERS = (".xlsx", ".xls", ".ods", ".docx", ".doc", ".odt")  # files with both sides that are not read
 _FILE = b"ARROW1"  # the file format of Arrow; the other is a stream
 _POINTER = b"version https://git-lfs"
 _BREAKS = re.compile(r"[\r\n]+")
@@ -52,7 +52,7 @@ def check_table(setting: str, path: Path) -> None:
     if not is_table(path):
         advice = "give the file of translations, or name it .tsv if tabs separate its columns"
         if path.suffix.lower() in OTHERS:
-            advice = "write it as .csv, or as .tsv with tabs between the columns"
+            advice = "save its pairs as .csv, or as .tsv with tabs between the columns"
         raise UserError(
             f"{setting}.target is not set and {shown_path(path)} is not a table that is read "
             f"({', '.join(TABLES)}); {advice}"
@@ -94,7 +94,7 @@ def pick(table: Table, candidates: Sequence[str], advice: str) -> str:
     has_header = table.names[:1] != ["1"]
     if has_header and {".tsv", ".csv"} & set(Path(table.where).suffixes):
         names = "its first line names"
-        advice += "; if that line is a pair, by its number, such as 1"
+        advice += "; if that line is a pair, both by number, such as 1 and 2"
     raise UserError(
         f"{table.where}: no field {shorten(wanted, 100)!r}"
         f"{did_you_mean(nearest(wanted, table.names))}; {names} {listed(table.names)}; {advice}"

@@ -97,9 +97,7 @@ def _check_text_alone(export_format: str, translator: Translator) -> None:
     if translator.context.sentences:
         print(WITHOUT_CONTEXT.format(export_format))
     if translator.reads != "text":
-        raise UserError(
-            f"--format {export_format}: it reads text alone, and the run reads pictures; use bundle"
-        )
+        raise UserError(f"--format {export_format}: it reads text, and the run reads pictures; use bundle")
 
 
 def _write(

@@ -1,7 +1,7 @@
 """The curves of a training run, and the scores of sentences by their length."""
 
 from collections.abc import Mapping, Sequence
-from itertools import cycle
+from itertools import cycle, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,10 @@ _CURVES = (("nll", "negative log-likelihood"), ("bleu", "BLEU"), ("aer", "AER"))
 def draw_curves(rows: Sequence[Mapping[str, Any]], path: Path) -> Path:
     """Draw the rows of ``metrics.jsonl``, with a panel for each score that the run measured."""
     trained = [row for row in rows if row["kind"] == "train" and "nll" in row]
+    gaps = [after - before for before, after in pairwise((0, *(row["step"] for row in trained)))]
+    usual = max(gaps, default=0)
+    # A mean of a few steps, at an end or an interruption, is no point of the curve.
+    trained = [row for row, gap in zip(trained, gaps, strict=True) if 2 * gap >= usual]
     validated = [row for row in rows if row["kind"] == "validation"]
     panels = [(key, title) for key, title in _CURVES if key == "nll" or any(key in row for row in validated)]
     with drawing(()):

@@ -51,9 +51,7 @@ def generate(
         if number < 0:
             raise UserError(f"grammar: the number of {name} sentences is {number}; expected 0 or more")
     if target not in _REALISERS:
-        raise UserError(
-            f"grammar: unknown target language {target!r}; expected one of {', '.join(_REALISERS)}"
-        )
+        raise UserError(f"grammar: unknown target {target!r}; expected one of {', '.join(_REALISERS)}")
     chooser, seen = SentenceChooser(seed), set[str]()
     examples = _distinct(chooser, sum(wanted.values()), target, seen)
     # early draws are short and frequent sentences; shuffling spreads them over the splits

@@ -22,9 +22,7 @@ def embeddings(
         ValueError: if ``tie`` is ``all`` with different vocabularies.
     """
     if tie == "all" and source_vocabulary != target_vocabulary:
-        raise ValueError(
-            "tie: all needs one vocabulary for both sides (tokenizer.shared=true); use tie=target"
-        )
+        raise ValueError("tie: all needs one vocabulary (tokenizer.shared=true); use tie=target")
     target = nn.Embedding(target_vocabulary, width)
     source = target if tie == "all" else nn.Embedding(source_vocabulary, width)
     for embedding in (source, target):

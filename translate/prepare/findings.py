@@ -138,7 +138,8 @@ def _why(reason: str, row: dict[str, Any], recipe: Recipe, probability: float | 
         return f"{row['source_words']} and {row['target_words']} words"
     if reason == "language":
         pairs = (("source_language", recipe.source_language), ("target_language", recipe.target_language))
-        return "; ".join(f"the {name[:6]} is {row[name]}" for name, code in pairs if row[name] != base(code))
+        found = ((name[:6], row[name]) for name, code in pairs if row[name] not in (None, base(code)))
+        return "; ".join(f"the {side} looks like '{language}'" for side, language in found)
     if reason in ("numbers", "placeholders"):
         count = numbers_of if reason == "numbers" else placeholders
         return difference(count(row["source"]), count(row["target"]))
@@ -151,7 +152,9 @@ def summary(report: dict[str, Any]) -> list[str]:
     lines = [f"{count:>12,} {what}" for what, count in totals if count]
     if report["overlap"]["same_side"]:
         pair, side = (report["overlap"][f"same_{kind}"] for kind in ("pair", "side"))
-        lines.append(f"{side:,} clean pairs share a sentence with validation or test pairs, {pair:,} both")
+        lines.append(
+            f"{side:,} clean pairs share one sentence with a validation or test pair, {pair:,} share both"
+        )
     written = ", ".join(f"{split} {count:,}" for split, count in report["splits"].items())
     return [*lines, f"written: {written}", f"hash {report['hash']}"]
 

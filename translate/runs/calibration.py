@@ -72,14 +72,15 @@ def pairs_of_run(
         raise UserError(
             f"{directory.path}: the run names data outside of its folder "
             f"({shorten(named_data(settings.data))}), which is read only if you ask for it: add "
-            "--data-from-run if you trust the run, or name the files of other pairs, --source FILE first"
+            "--data-from-run if it is yours, or give other pairs by --source FILE and a file of their "
+            "translations"
         )
     try:
         corpus = load_corpus(settings.data)
     except UserError as error:
         raise UserError(
             f"{directory.path}: the run's own corpus cannot be read ({shorten(error, 200)}); "
-            f"name the files of other pairs, --source FILE first"
+            "give other pairs by --source FILE and a file of their translations"
         ) from error
     return pairs_of_corpus(corpus, settings.alignment.calibration_pairs, settings.data.context_sentences)
 

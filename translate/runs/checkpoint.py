@@ -204,7 +204,7 @@ def _described(path: Path) -> Iterator[None]:
         hint = _others(path.parent) or "; has the run been trained?"
         raise UserError(f"{path}: no such file of a checkpoint{hint}") from error
     except Exception as error:  # torch raises many types for a damaged file
-        reason = f"the checkpoint is damaged or cut short ({shorten(error)})"
+        reason = f"the checkpoint is damaged ({shorten(error)})"
         raise UserError(f"{path}: {reason}{_others(path.parent)}") from error
 
 
@@ -238,9 +238,7 @@ def _verify(path: Path) -> None:
     except (OSError, ValueError):
         intact = False
     if not intact:
-        raise UserError(
-            f"{path}: the checkpoint is damaged or cut short (not the file that was written){_others(folder)}"
-        )
+        raise UserError(f"{path}: the checkpoint is damaged (not the file that was written){_others(folder)}")
 
 
 def _others(folder: Path) -> str:

@@ -215,6 +215,4 @@ def check_validation(settings: Settings, corpus: Corpus) -> None:
                 where = f"the corpus {corpus.name!r} has no validation split"
                 raise UserError(f"{name}: this setting needs validations, but {where}")
     elif training.best_metric == "aer" and corpus.validation.gold is None:
-        raise UserError(
-            "training.best_metric=aer: the validation split has no gold links; choose bleu or nll"
-        )
+        raise UserError("training.best_metric=aer: validation has no gold links; choose bleu or nll")

@@ -189,7 +189,8 @@ def check_is_run(path: Path, setting: str = "") -> None:
     hint = did_you_mean(near) or _runs_near(path)
     if not path.is_dir():
         kind = "a file, not a run directory" if path.exists() else "no such run directory"
-        raise UserError(f"{setting}{path}: {kind}{hint}")
+        first = "; the run comes first, then what is translated" if " " in path.name or path.is_file() else ""
+        raise UserError(f"{setting}{path}: {kind}{first}{hint}")
     settings = (path / SETTINGS).is_dir()
     # Whoever reads a configuration that is there says what is wrong with it.
     if settings or not os.path.lexists(path / CONFIG):
@@ -329,9 +330,7 @@ def _take(descriptor: int, *, shared: bool = False) -> bool:
 
 
 def _refusal(path: Path, holder: str) -> UserError:
-    return UserError(
-        f"{path.parent}: {holder} is at work in this run; wait for it, or choose another run.name"
-    )
+    return UserError(f"{path.parent}: {holder} works in this run; wait for it, or choose another run.name")
 
 
 def _in_words(descriptor: int) -> str:

@@ -1,6 +1,7 @@
 """Scoring a model: on the validation split while it trains, on the test split when it has been trained."""
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -24,6 +25,7 @@ from translate.runs.reports import SHOWN, Sample, sample_to_draw, write_card
 from translate.runs.run_directory import RunDirectory
 from translate.runs.runtime import translate_all
 from translate.runs.terminal_lines import closing_lines, score_text
+from translate.search.sources import warning_lines
 from translate.text.file_writing import write_text
 from translate.training.loop import Progress
 from translate.training.losses import batch_loss
@@ -54,6 +56,7 @@ class Validation:
         world: the processes.
         samples: some translations of the last call, in the main process.
         alignment: of one of them.
+        is_told: whether the user knows which sentences the vocabulary does not fit.
     """
 
     settings: Settings
@@ -62,6 +65,7 @@ class Validation:
     world: World = field(default_factory=World)
     samples: list[Sample] = field(default_factory=list)
     alignment: Alignment | None = None
+    is_told: bool = False
 
     def __post_init__(self) -> None:
         if self.split is None:
@@ -80,6 +84,12 @@ class Validation:
         if split is None:
             return {}
         nll, texts = self._nll(), self._texts()
+        warnings = sum(self.world.gather(self.translator.warnings), Counter[str]())
+        if self.world.is_main and not self.is_told:  # every validation reads the same sentences
+            _print_warnings("validation", warnings, self.translator)
+        self.is_told = True
+        self.translator.warnings.clear()
+        self.translator.unknown.clear()
         return self.world.from_main(lambda: self._scores(split, nll, texts))
 
     def _scores(self, split: Split, nll: float, texts: list[str]) -> dict[str, float]:
@@ -135,6 +145,11 @@ class Validation:
         return total / tokens
 
 
+def _print_warnings(split: str, warnings: Counter[str], translator: Translator) -> None:
+    for line in warning_lines(warnings, translator.unknown):
+        print(f"warning: {split}, {line}")
+
+
 def finish(
     settings: Settings, progress: Progress, translator: Translator, corpus: Corpus, directory: RunDirectory
 ) -> None:
@@ -178,8 +193,7 @@ def finish(
     write_text(directory.scores, json.dumps(scores, indent=2) + "\n")
     for line in final_lines(scores.get("test")):
         print(line)
-    for kind, count in translator.warnings.items():
-        print(f"warning: {counted(count, 'sentence')} of validation and test: {kind}")
+    _print_warnings("test", translator.warnings, translator)
     print(f"model card {directory.card}")
     changes = changes_since_start(progress, directory)
     print(*closing_lines(settings, progress, scores, changes, directory), sep="\n")

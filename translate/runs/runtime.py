@@ -203,9 +203,7 @@ def find_device(name: str, *, where: str = "device") -> torch.device:
     device = torch.device(name)
     if device.type == "cuda":
         if not torch.cuda.is_available():
-            raise UserError(
-                f"{where}: {name} was asked for, but torch {torch.__version__} sees no GPU; use cpu"
-            )
+            raise UserError(f"{where}: {name} is wanted, but torch {torch.__version__} sees no GPU; use cpu")
         if device.index is not None and device.index >= torch.cuda.device_count():
             raise UserError(f"{where}: {name} was asked for, but there are {torch.cuda.device_count()} GPUs")
     return device

@@ -91,9 +91,7 @@ def read_shards(folder: Path, state: dict[str, Any], update: Update) -> dict[str
                 dcp.load(missing, storage_reader=HuggingFaceStorageReader(str(folder / SHARDS)))
         except Exception as error:  # many types, for a missing or damaged file
             reason = str(error).strip().splitlines()[-1]
-            raise UserError(
-                f"{folder / SHARDS}: the checkpoint is damaged or cut short ({reason})"
-            ) from error
+            raise UserError(f"{folder / SHARDS}: the checkpoint is damaged ({reason})") from error
     if mesh is not None:
         _distribute(state, update)
     return state

@@ -86,7 +86,7 @@ class ProgressLine:
             f"nll {means['nll']:.3f}",
             f"{means['tokens_per_second']:,.0f} tokens/s",
             "" if left is None else f"{clock(left)} left",
-            f"{peak_memory(training.update.device) / 2**30:.2f} GiB",
+            f"{peak_memory(training.update.device) / 2**30:.2f} GiB memory",
             f"epoch {epoch:.2f}",
             f"loss {means['loss']:.3f}",
             f"lr {report.learning_rate:.2e}",
@@ -162,6 +162,7 @@ def start_lines(
         f"run directory {directory.path}",
         "nll: the negative log-likelihood of a target piece (a word or a part of one)"
         f"{links if has_gold else ''}; lower is better",
+        "loss: what training lowers, which is nll and what the settings add to it",
         *([BLEU] if validated is not None else []),
     ]
 

@@ -3,14 +3,14 @@
 import functools
 import itertools
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from torch import Tensor
 
 from translate.config.data import TAG
-from translate.config.names import listed
+from translate.config.names import counted, escaped, listed
 from translate.corpora.batching import pad
 from translate.errors import UserError
 from translate.models import Seq2Seq
@@ -29,6 +29,13 @@ CUT = "source cut at {} pieces"
 UNKNOWN = "only characters that the vocabulary does not have"
 PARTLY_UNKNOWN = "some characters that the vocabulary does not have"
 UNKNOWN_TAG = "before the sentence a tag that the model was not trained with; it knows {}"
+
+
+def warning_lines(warnings: Mapping[str, int], unknown: Iterable[str]) -> list[str]:
+    """What could not be read and in how many sentences, a line for each kind; then the unknown characters."""
+    lines = [f"{counted(count, 'sentence')}: {kind}" for kind, count in warnings.items()]
+    shown = " ".join(map(escaped, sorted(unknown)))
+    return [*lines, f"such characters are {shown}"] if shown else lines
 
 
 @dataclass(frozen=True)

@@ -135,9 +135,7 @@ def read_languages(arguments: Sequence[str], names: Sequence[str]) -> dict[str, 
         name, _, pair = argument.rpartition("=")
         source, _, target = pair.partition("-")
         if not (name and source.isalpha() and target.isalpha()):
-            raise UserError(
-                f"--languages {shorten(argument)}: expected NAME=SOURCE-TARGET, such as mine=en-fr"
-            )
+            raise UserError(f"--languages {shorten(argument)}: expected NAME=SOURCE-TARGET, like mine=en-fr")
         if name not in names:
             raise UserError(f"--languages {shorten(argument)}: no run is called {shorten(name)}")
         found[name] = (source, target)

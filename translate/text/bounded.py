@@ -115,9 +115,7 @@ def parse_yaml(text: str, path: Path) -> Any:
         depth = 0
         for event in yaml.parse(text, Loader=_Loader):
             if isinstance(event, yaml.AliasEvent):
-                raise UserError(
-                    f"{path}: has the alias *{shorten(event.anchor)}; expected YAML without aliases"
-                )
+                raise UserError(f"{path}: the alias *{shorten(event.anchor)}; expected YAML without aliases")
             depth += isinstance(event, yaml.CollectionStartEvent)
             depth -= isinstance(event, yaml.CollectionEndEvent)
             if depth > MAX_DEPTH:

@@ -87,7 +87,7 @@ def _decoded(content: bytes | bytearray, path: Path, number: int) -> str:
         text = content.decode("utf-8")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + number
-        advice = "convert the file to UTF-8 (iconv -f latin1 -t utf-8)"
+        advice = "convert the file to UTF-8 (iconv -f windows-1252 -t utf-8)"
         if b"\0" in content:
             advice = "it is no text"
         if number == 1:
@@ -191,7 +191,8 @@ def missing(path: Path) -> str:
         if not folder.is_dir():
             return f"no such file, and no such folder {shown_path(folder)}"
         files = (entry.name for entry in islice(folder.iterdir(), _NEIGHBOURS) if entry.is_file())
-        return f"no such file{did_you_mean(nearest(path.name, files))}"
+        near = nearest(path.name, files)
+        return f"no such file{did_you_mean(near and shown_path(path.with_name(near)))}"
     except OSError:  # a folder that cannot be read
         return "no such file"
 

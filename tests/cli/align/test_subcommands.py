@@ -53,7 +53,12 @@ def test_the_name_of_a_subcommand_is_no_run_unless_it_has_a_slash(
     for line in (("pair", "./pair"), ("./pair",), (tmp_path / "pair",)):
         assert translate_command("align", *line, *PAIR) == (0, alignment.pharaoh() + "\n", "")
     without = translate_command("align", "pair", *PAIR)
-    assert without == (2, "", f"error: {PAIR[0]}: no such run directory; there is pair\n")
+    assert without == (
+        2,
+        "",
+        f"error: {PAIR[0]}: no such run directory; the run comes first, then what is translated; "
+        "there is pair\n",
+    )
 
 
 def test_a_misspelt_subcommand_gets_the_nearest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

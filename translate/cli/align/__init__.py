@@ -66,4 +66,5 @@ def with_subcommand(arguments: list[str]) -> list[str]:
         )
     end = arguments.index("--") if "--" in arguments else len(arguments)
     names = {argument.partition("=")[0] for argument in arguments[:end]}
-    return ["corpus" if names & {"--source", "--target"} else "pair", *arguments]
+    files = "--source" in names or ("--target" in names and arguments[1:2] == ["--target"])
+    return ["corpus" if files else "pair", *arguments]

@@ -234,7 +234,8 @@ def check_out(out: Path | None, extensions: tuple[str, ...], *read: str | Path |
         return
     if extension(out) not in extensions:
         got = shorten(out.suffix) or "no extension"
-        raise UserError(f"{shown_path(out)}: expected one of {', '.join(extensions)}, got {got}")
+        hint = "; a picture or a page is of one sentence" if extension(out) in (*PICTURES, PAGE) else ""
+        raise UserError(f"{shown_path(out)}: expected one of {', '.join(extensions)}, got {got}{hint}")
     check_place(out, *read)
 
 

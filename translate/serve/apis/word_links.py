@@ -116,9 +116,7 @@ async def alternatives(
     ids = target.ids(results[0].tokens) if results else []
     _, pieces = target.decode_words(ids)
     if index >= len(pieces.words):
-        raise RefusalError(
-            400, f"alternatives_at: the translation has {len(pieces.words)} words, got {index}"
-        )
+        raise RefusalError(400, f"alternatives_at: there are {len(pieces.words)} words, got {index}")
     prefix = ids[: min(_pieces_of(index, pieces.piece_words, pieces.further), default=len(ids))]
     read = [call.pieces[0].ids, *(other[0] for other in call.others)]
     firsts = await service.calculate(len(ids) + 1, next_pieces, call.models, read, prefix, MOST)
