@@ -58,6 +58,8 @@ def test_a_usage_error_is_one_line(line: str, message: str, translate_command: C
     [
         ("--versoin", "translate", "did you mean --version?"),
         ("text --bem-size 3 runs/mine", "translate text", "did you mean --beam-size?"),
+        ("text runs/mine --alignments", "translate text", "did you mean --align?"),
+        ("serve runs/mine -p 80", "translate serve", "did you mean --port?"),
         ("text --num_beams 3 runs/mine", "translate text", "did you mean --beam-size?"),
         ("text runs/mine --input a.en", "translate text", "it reads standard input: < FILE"),
         ("prepare --engine spark", "translate prepare", "did you mean --spark?"),
@@ -81,7 +83,7 @@ def test_a_usage_error_is_one_line(line: str, message: str, translate_command: C
     ],
 )
 def test_an_unknown_option(line: str, command: str, hint: str, translate_command: Command) -> None:
-    option = re.findall("--[a-z_-]+", line)[0]
+    option = re.findall("--?[a-z_-]+", line)[0]
     says = f"error: no such option {option} of {command}; {hint} (see {command} --help)\n"
     assert translate_command(*line.split()) == (2, "", says)
 

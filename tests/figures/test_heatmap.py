@@ -100,9 +100,9 @@ def test_nothing_is_cut_off_or_overlaps(tmp_path, size):
 @pytest.mark.parametrize("extension", ["png", "PDF", "svg"])
 def test_weird_words_are_drawn_as_they_are(tmp_path, extension):
     alignment = Alignment(WEIRD, WEIRD, np.eye(len(WEIRD)))
-    path = draw(
-        [alignment], tmp_path / "new" / "folder" / f"a.{extension}", titles=["$\\frac{1$ \n\0"], values=True
-    )
+    path = draw([alignment], tmp_path / f"a.{extension}", titles=["$\\frac{1$ \n\0"], values=True)
+    with pytest.raises(UserError, match=r"none/a\.png: cannot be written"):
+        draw([alignment], tmp_path / "none" / "a.png")
     assert path.stat().st_size > 1000
     if extension == "svg":
         texts = _texts(path)

@@ -42,7 +42,7 @@ def test_pixels_of_every_panel_are_its_weights(tmp_path):
 
 @pytest.mark.slow
 def test_layers_heads_words_and_frames(tmp_path):
-    path = draw_heads(WEIGHTS, SOURCE, TARGET, tmp_path / "new" / "a.svg", chosen=(2, [0, 6]), title="mine")
+    path = draw_heads(WEIGHTS, SOURCE, TARGET, tmp_path / "a.svg", chosen=(2, [0, 6]), title="mine")
     root = ElementTree.fromstring(path.read_bytes())
     texts = ["".join(one.itertext()) for one in root.iter("{http://www.w3.org/2000/svg}text")]
     title = ("mine: attention by layer and head", "in the frame: heads used for alignments")

@@ -48,6 +48,8 @@ def test_the_page_has_every_setting(name: str) -> None:
             ["a", "--source-language", "en", "--target-language", "fr"],
             "a: expected NAME=SOURCE_FILE,TARGET_FILE",
         ),
+        (["a=a.en", "a.fr"], "a.fr: expected NAME=SOURCE_FILE,TARGET_FILE, without a space, or NAME=TABLE"),
+        (["a=a.tsv", "corpora.a.source_field=x"], "corpora.a.source_field=x: a setting follows a --set"),
         (["--source-language", "en", "--target-language", "fr"], "no corpus is given"),
         (["--recipe", "no.yaml"], "no.yaml: no such file; expected a recipe in YAML"),
         (["--recipe", "r.yaml"], "unknown key; did you mean filters.max_words?"),

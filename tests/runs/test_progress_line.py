@@ -146,6 +146,8 @@ def test_a_run_that_has_read_little_is_told_what_to_do(
         seconds = 60 * int(expected.rpartition(" ")[2])
         expected = expected.rpartition(" ")[0].replace("{}", f"{command}{seconds}")
     assert found == ([] if expected is None else [f"note: after 0:10 of preparation the time was {expected}"])
+    resumed = short_time_lines(training, job, pairs, 0.0)
+    assert resumed == ([] if expected is None else [f"note: the time was {expected}"])
 
 
 def test_the_closing_lines_add_up(tmp_path: Path) -> None:

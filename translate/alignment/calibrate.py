@@ -105,9 +105,7 @@ def calibrate(
     if not pairs:
         raise UserError("alignment calibration: there are no sentence pairs to calibrate on")
     if golds is not None and len(golds) != len(pairs):
-        raise UserError(
-            f"alignment calibration: {len(golds)} lines of gold links for {len(pairs)} sentence pairs"
-        )
+        raise UserError(f"calibration: {len(golds)} lines of gold links for {len(pairs)} sentence pairs")
     space = SearchSpace.of(model, layer, heads, shift)
     known = golds is not None
     if golds is None:

@@ -115,9 +115,14 @@ def _recipe(
     values |= {key: code for key, code in zip(_LANGUAGES, (source, target)) if code is not None}
     for corpus in corpora:
         name, equals, files = corpus.partition("=")
+        if "." in name and equals:
+            raise UserError(f"{corpus[:150]}: a setting follows a --set of its own")
+        if not name or not all(files.split(",")) or files.count(",") > 2:
+            form = "NAME=SOURCE_FILE,TARGET_FILE, without a space, or NAME=TABLE"
+            raise UserError(f"{corpus[:150]}: expected {form}")
+    for corpus in corpora:
+        name, _, files = corpus.partition("=")
         sides = files.split(",")
-        if not equals or not name or not all(sides) or len(sides) > 3:
-            raise UserError(f"{corpus[:150]}: expected NAME=SOURCE_FILE,TARGET_FILE or NAME=TABLE")
         known = values.get("corpora") or {}
         settings_of = known.get(name) or {} if isinstance(known, dict) else None
         if not isinstance(settings_of, dict):

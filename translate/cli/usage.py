@@ -26,6 +26,8 @@ OTHER_NAMES = {
     "--spark": "--engine --master",
     "--heuristic": "--symmetrise --symmetrize",
     "--batch-size": "--batch",
+    "--align": "--alignments --print-alignment --report-align",
+    "--port": "-p",
 }
 # What translate text does without such options.
 STREAMS = {"--source": "reads standard input: < FILE", "--out": "writes to standard output: > FILE"}

@@ -17,7 +17,7 @@ from translate.corpora.filters import REASONS, filter_pairs, hold_out, overlap_o
 from translate.corpora.hub import load_clone, load_hub
 from translate.corpora.local_files import check_present, languages_in, load_directory, load_files
 from translate.corpora.mixture import Mixture
-from translate.corpora.prepared import read_prepared
+from translate.corpora.prepared import MANIFEST, read_prepared
 from translate.corpora.split import RawCorpus, Split, SplitReader
 from translate.errors import UserError
 from translate.grammar.generator import generate
@@ -202,6 +202,10 @@ def _read(data: DataConfig) -> RawCorpus:
         return load_scenes(data)
     if data.kind == "files" and data.path is None:
         return load_files(data)
+    if data.path is not None and (user_path(data.path) / MANIFEST).is_file():
+        raise UserError(
+            f"{shown_path(data.path)}: a folder of translate prepare; it is read by data=prepared"
+        )
     if data.source_language is None or data.target_language is None:
         known = [] if data.path is None else languages_in(user_path(data.path))
         source, target = known if len(known) == 2 else ("en", "fr")

@@ -85,9 +85,7 @@ def _read_model(path: Path) -> Any:
     try:
         model = parse_model(read_bounded(path, limit=MAX_MODEL_BYTES))
     except FileNotFoundError as error:
-        raise UserError(
-            f"{path}: no such file; expected the SentencePiece model of a Marian, not BPE"
-        ) from error
+        raise UserError(f"{path}: missing; expected the SentencePiece model of a Marian, not BPE") from error
     except ValueError as error:
         raise UserError(f"{path}: no SentencePiece model ({shorten(error)})") from error
     if not model.pieces:

@@ -19,7 +19,7 @@ from matplotlib.ft2font import FT2Font
 from translate.config.names import did_you_mean, nearest
 from translate.errors import UserError, UserNotice
 from translate.figures.matrix import PRINT, Style
-from translate.text.file_writing import aside, explain_write_errors
+from translate.text.file_writing import aside
 
 
 def families_for(texts: Iterable[str], first: str = PRINT.font) -> list[str]:
@@ -151,8 +151,6 @@ def save(figure: Figure, path: Path) -> None:
     """Save a figure with all that stands beside its axes; raises UserError if it cannot be written."""
     box = figure.get_tightbbox(FigureCanvasAgg(figure).get_renderer())
     dpi = min(_DPI, _LARGEST_SIDE / (max(box.width, box.height) + 2 * _MARGIN))
-    with explain_write_errors(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
     with aside(path) as new:
         figure.savefig(
             new,

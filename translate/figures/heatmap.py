@@ -40,7 +40,7 @@ def draw(
     """Draw alignments side by side on one scale from 0 to 1, with title and method above.
 
     Args:
-        path: the figure, png, pdf or svg by extension; missing folders are created.
+        path: the figure, png, pdf or svg by extension.
         titles: one for every alignment.
         values: write each weight into its cell.
         gold: links of the alignments; sure links get a solid frame, possible links a dashed one.
@@ -114,7 +114,7 @@ def draw_heads(
 
     Args:
         weights: (layers, heads, T, S).
-        path: the figure, png, pdf or svg by extension; missing folders are created.
+        path: the figure, png, pdf or svg by extension.
         chosen: a layer and some of its heads, to be framed.
         shift: 1 if the rows are those of inputs.
         title: before the line that says what is shown.

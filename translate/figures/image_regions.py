@@ -46,7 +46,7 @@ def show_regions(matrix: ImageMatrix, path: str | Path, *, title: str | None = N
 
     Args:
         matrix: with an image.
-        path: the file; its extension chooses the format, and missing folders are created.
+        path: the file; its extension chooses the format.
         title: at the top.
     Returns:
         The path.
@@ -117,7 +117,7 @@ class ImagePage:
         )
 
     def write(self, path: str | Path) -> Path:
-        """Write the page, and create missing folders; raises UserError if it cannot be written."""
+        """Write the page; raises UserError if it cannot be written."""
         return write_page(path, self.html())
 
     def _data(self) -> dict[str, Any]:

@@ -20,7 +20,7 @@ import numpy as np
 from translate.errors import UserError
 from translate.figures.matrix import WordMatrix, is_right_to_left, label
 from translate.links.links import Gold, Links
-from translate.text.file_writing import explain_write_errors, write_text
+from translate.text.file_writing import write_text
 
 SCALE = 65535  # weights are stored as unsigned 16-bit fractions of this
 MODULES = ("state.js", "sentences.js", "matrix.js", "controls.js")  # of any page; other scripts import them
@@ -132,7 +132,7 @@ class Page:
         )
 
     def write(self, path: str | Path) -> Path:
-        """Write the page, and create missing folders; raises UserError if it cannot be written."""
+        """Write the page; raises UserError if it cannot be written."""
         return write_page(path, self.html())
 
     def _plain(self) -> list[str]:
@@ -223,12 +223,9 @@ def escape(text: str) -> str:
 
 
 def write_page(path: str | Path, html: str) -> Path:
-    """Write a page, and create missing folders; raises UserError if it cannot be written."""
-    path = Path(path)
-    with explain_write_errors(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-    write_text(path, html)
-    return path
+    """Write a page; raises UserError if it cannot be written."""
+    write_text(Path(path), html)
+    return Path(path)
 
 
 def content_hash(text: str) -> str:

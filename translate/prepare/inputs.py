@@ -198,7 +198,7 @@ def _of_table(given: Input, languages: tuple[str, str]) -> Iterator[RawPair]:
     document = None if given.document is None else str(given.document)
     table = read_table(given.source, header=not has_no_header(*given.fields, document))
     own = f"--set corpora.{shorten(given.corpus)}"
-    advice = f"choose one by {own}.source_field=NAME and .target_field=NAME"
+    advice = f"choose both by {own}.source_field=NAME {own}.target_field=NAME"
     names = [
         pick(table, usual_columns(table, side, language) if field is None else [field], advice)
         for side, field, language in zip(("source", "target"), given.fields, languages)

@@ -106,7 +106,7 @@ def live(job: Job, config: DictConfig, free: Collection[str] = ()) -> int:
         assembly = start(job, corpus, config) if state is None else resume(job, corpus, config, state)
         training, translator = assembly.training, translator_of(job, assembly)
         if not finished:
-            ready = time.monotonic() - job.limits.began - progress.elapsed * job.limits.by_time
+            ready = 0.0 if progress.step else time.monotonic() - job.limits.began
             reason = train_with_hooks(job, training, translator, corpus.validation)
             if reason in EXIT_CODES:
                 print(interrupted_line(reason, training.progress, job))
@@ -204,7 +204,7 @@ def short_time_lines(training: Training, job: Job, pairs: int, ready: float) -> 
     """Say how often a run has read its corpus, if that is little, and give the command for more.
 
     Args:
-        ready: the seconds before the first step of this process.
+        ready: the seconds before the first step; 0 for a run that went on, whose other processes had theirs.
     """
     progress = training.progress
     batches = max(1, training.stream.epoch_length())
@@ -216,8 +216,10 @@ def short_time_lines(training: Training, job: Job, pairs: int, ready: float) -> 
     more = f"{job.directory.resume_command()} training.max_time={60 * math.ceil(seconds / 60)}"
     read = f"{100 * readings:.2g} % of the pairs" if readings < 1 else f"{readings:.1f} epochs"
     aim = f"{wanted} epochs, which are better" if wanted > 1 else "a whole epoch"
-    told = f"after {clock(ready)} of preparation the time was enough"
-    return [f"note: {told} for {read}, {counted(progress.step, 'step')}; for {aim}: {more}"]
+    told = f"after {clock(ready)} of preparation " if ready else ""
+    return [
+        f"note: {told}the time was enough for {read}, {counted(progress.step, 'step')}; for {aim}: {more}"
+    ]
 
 
 def interrupted_line(reason: str, progress: Progress, job: Job) -> str:

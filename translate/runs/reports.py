@@ -197,7 +197,9 @@ def _facts(
     name = settings.model.get("name", settings.model["_target_"])
     measured = f", AER {100 * aer:.2f} %" if aer is not None else ""
     guided = "; attention was guided by word links" if settings.training.guided_alignment else ""
-    kept = f"best at step {scores['best_step']:,} by {settings.training.best_metric}"
+    metric = settings.training.best_metric
+    kept = f"best at step {scores['best_step']:,} by {metric}"
+    kept += ", or by nll while that is below 1" * (metric == "bleu")
     if not validated:
         kept = "the last step kept: the corpus has no validation split"
     sizes = [f"{len(tokenizers.source):,} pieces, shared"]

@@ -117,9 +117,7 @@ def pair(
     from translate.runs.run_directory import is_run
 
     if source is not None and is_run(Path(source)):
-        raise UserError(
-            f"{shown_path(source)} is a run; for two: translate align compare RUN SOURCE --with RUN"
-        )
+        raise UserError(f"{shown_path(source)} is a run, too: translate align compare RUN SOURCE --with RUN")
     if source is not None and translator.reads == "text" and is_file(source):
         raise UserError(
             f"{shown_path(source)} is a file; to align its lines with those of another one, write: "
