@@ -127,7 +127,9 @@ def test_a_system_is_scored_with_several_references(files: Files, translate_comm
 
 
 def test_bleu_by_length_is_drawn(files: Files, translate_command: Command, tmp_path: Path) -> None:
-    systems, drawn = (f"good={files.good}", f"bad={files.bad}"), tmp_path / "new" / "lengths.svg"
+    systems, drawn = (f"good={files.good}", f"bad={files.bad}"), tmp_path / "lengths.svg"
+    nowhere = translate_command("compare", *systems, *files.options, "--figure", tmp_path / "no" / "a.svg")
+    assert (nowhere.out, "there is no folder" in nowhere.refusal()) == ("", True)
     result = translate_command("compare", *systems, *files.options, "--figure", drawn, "--json")
     assert (result.code, result.err) == (0, "")
     parts = json.loads(result.out)["lengths"]

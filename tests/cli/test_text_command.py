@@ -266,7 +266,7 @@ def test_a_sentence_without_quotes_is_told(run: Path, translate_command: Command
 def test_a_run_is_no_sentence(run: Path, translate_command: Command) -> None:
     for command, hint in (("text", "--ensemble"), ("align", "align compare RUN SOURCE --with RUN")):
         refusal = translate_command(command, run, run, SENTENCE).refusal()
-        assert f"{run} is a run; " in refusal
+        assert f"{run} is a run" in refusal
         assert hint in refusal
 
 

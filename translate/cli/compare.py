@@ -15,6 +15,7 @@ from translate.cli.options import (
     TranslationMachine,
     check_direction,
     check_languages,
+    check_place,
     flag,
     languages_of,
     option,
@@ -86,6 +87,7 @@ def compare(
         from translate.figures.figure import check_extension
 
         check_extension(comparing.figure)  # before anything is translated
+        check_place(comparing.figure)
     if comparing.beam_size is not None and not any(system.is_run for system in given):
         raise UserError("--beam-size: it has no effect on files of translations; compare a run, too")
     if files.number != 1:

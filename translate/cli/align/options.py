@@ -187,7 +187,7 @@ def check_unused(out: Path, what: str, given: Mapping[str, object]) -> None:
     """Raise :class:`UserError` if an option is given for a picture that has no place for it."""
     for name, value in given.items():
         if value:
-            raise UserError(f"align: {name} has no effect on {out}, which shows {what}")
+            raise UserError(f"{name} has no effect on {out}, which shows {what}")
 
 
 def note_context(translator: "Translator") -> None:
@@ -244,9 +244,7 @@ def check_effect(out: Path | None, given: Mapping[str, object]) -> None:
     for name, value in given.items():
         if value is not None and value is not False and extension(out) not in EFFECTS[name]:
             where = "standard output" if out is None else shown_path(out)
-            raise UserError(
-                f"align: {name} has no effect on {where}; it is for {', '.join(EFFECTS[name])} files"
-            )
+            raise UserError(f"{name} has no effect on {where}; it is for {', '.join(EFFECTS[name])} files")
 
 
 def write(alignments: Iterable["Alignment"], out: Path | None, links: LinkOptions) -> None:
