@@ -115,7 +115,7 @@ def _recipe(
     values |= {key: code for key, code in zip(_LANGUAGES, (source, target)) if code is not None}
     for corpus in corpora:
         name, equals, files = corpus.partition("=")
-        if "." in name and equals:
+        if equals and name.startswith(("corpora.", "filters.", "links.")):
             raise UserError(f"{corpus[:150]}: a setting follows a --set of its own")
         if not name or not all(files.split(",")) or files.count(",") > 2:
             form = "NAME=SOURCE_FILE,TARGET_FILE, without a space, or NAME=TABLE"

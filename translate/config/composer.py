@@ -233,7 +233,7 @@ class Composer:
         """The choices of a group whose files set ``key``."""
         names = self.choices().get(group, [])
         files = [folder / group / f"{name}.yaml" for name in names for folder in self.folders]
-        return [file.stem for file in files if file.is_file() and f"\n{key}: " in file.read_text()]
+        return [file.stem for file in files if file.is_file() and f"\n{key}: ".encode() in file.read_bytes()]
 
     @contextmanager
     def _hydra(self) -> Iterator[ConfigLoader]:

@@ -67,8 +67,8 @@ class Corpus:
             lines.append(f"dropped from {name}: {_describe(reasons) or 'none'}")
         if not (is_code(self.source_language) and is_code(self.target_language)):
             lines.append(
-                "note: the languages have names without codes; clients of a server ask for codes: "
-                "data.source_language=CODE data.target_language=CODE, such as en"
+                f"note: {shorten(self.source_language)} to {shorten(self.target_language)}: clients of a "
+                "server ask for codes: data.source_language=CODE data.target_language=CODE, such as en"
             )
         return [*lines, *self.notes]
 

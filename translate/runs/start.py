@@ -291,7 +291,7 @@ def check_same(
 def _changes(then: Mapping[str, object], now: Mapping[str, object], but: Collection[str] = ()) -> str:
     """The values that differ, as part of a message; those of the keys in ``but`` may.
 
-    Of a section of another class, the class alone is told.
+    If a section has another class, its class stands for its options.
     """
     keys = [key for key in {**then, **now} if key not in but and then.get(key) != now.get(key)]
     classes = {key.removesuffix("_target_"): key for key in keys if key.endswith("._target_")}

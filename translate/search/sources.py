@@ -32,7 +32,7 @@ UNKNOWN_TAG = "before the sentence a tag that the model was not trained with; it
 
 
 def warning_lines(warnings: Mapping[str, int], unknown: Iterable[str]) -> list[str]:
-    """What could not be read and in how many sentences, a line for each kind; then the unknown characters."""
+    """Lines that count the sentences of every kind of warning, and name the unknown characters."""
     lines = [f"{counted(count, 'sentence')}: {kind}" for kind, count in warnings.items()]
     shown = " ".join(map(escaped, sorted(unknown)))
     return [*lines, f"such characters are {shown}"] if shown else lines
