@@ -58,11 +58,11 @@ def test_model_and_mechanism_may_be_chosen(translate_command: Command) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["trainig"], "trainig: no such section or setting; did you mean training? (sections are data, "),
-        (["vocab"], "vocab: no such section or setting; did you mean tokenizer.vocabulary_size? (sect"),
-        (["training.wamup"], "training.wamup: no such section or setting; did you mean warmup?"),
-        (["learning_rate"], "learning_rate: no such section or setting; did you mean optimizer.lr? (sect"),
-        (["learning", "rate"], "learning_rate: no such section or setting; did you mean optimizer.lr? (sect"),
+        (["trainig"], "trainig: no section or setting; did you mean training? (sections: data, "),
+        (["vocab"], "vocab: no section or setting; did you mean tokenizer.vocabulary_size? (sect"),
+        (["training.wamup"], "training.wamup: no section or setting; did you mean warmup?"),
+        (["learning_rate"], "learning_rate: no section or setting; did you mean optimizer.lr? (sect"),
+        (["learning", "rate"], "learning_rate: no section or setting; did you mean optimizer.lr? (sect"),
         (["model", "model=rnn_lung"], "model=rnn_lung: no such choice; did you mean model=rnn_luong?"),
         (["--jsn"], "no such option --jsn of translate settings; did you mean --json?"),
     ],

@@ -132,7 +132,7 @@ def test_json_lines(run: Path, translator: Translator, translate_command: Comman
     ("given", "message"),
     [
         (["--n-best", 3], "n_best: expected 1 to beam_size=2, got 3"),
-        (["--beam-size", 0], "beam_size: expected 1 to 1,000, got 0"),
+        (["--beam-size", 0], "--beam-size: expected 1 to 1,000, got 0"),
         (["--threads", 10**6], "--threads: expected 1 to 1,024, got 1000000"),
         (["--temperature", 0.5], "--temperature is for samples: add --sample or --mbr N"),
         (["--sample", "--beam-size", 3], "--beam-size is for beam search, but --sample and --mbr draw"),

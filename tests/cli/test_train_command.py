@@ -164,6 +164,15 @@ def test_long_suffixes_stay_short_and_apart():
             ["training.max_time=10m"],
             "training.max_time: expected a number or null, got '10m'; a time is a number of seconds: 600",
         ),
+        (
+            ["training.max_time=1:30"],
+            "training.max_time: expected a number or null, got '1:30'; a time is a number of seconds: 90\n",
+        ),
+        (
+            ["optimizer.lr=0,001"],
+            "optimizer.lr=0,001: several values are a sweep and need --multirun; a decimal",
+        ),
+        (["run_name=foo"], "run_name: unknown section; did you mean run.name?\n"),
         ([__file__], f"{shorten(__file__)}: sentences are given as data=files data.train.source="),
         (["data=missing.tsv"], "data=missing.tsv: no such file"),
         (

@@ -1,12 +1,14 @@
 """Links of training pairs: written ones, and those that a sample teaches."""
 
 from collections.abc import Iterable
+from pathlib import Path
 
 import pytest
 
 from translate.corpora import linkers
 from translate.corpora.columns import Column
-from translate.corpora.linkers import WrittenLinks, estimated, has_gaps, sample_of
+from translate.corpora.corpus import Corpus
+from translate.corpora.linkers import WrittenLinks, check_links, estimated, has_gaps, sample_of
 from translate.corpora.split import Split
 from translate.errors import UserError
 from translate.grammar.generator import generate
@@ -85,3 +87,24 @@ def test_pairs_without_written_links_are_left_to_others() -> None:
     assert WrittenLinks(lines, "links of pair ")(1, *sides) == [frozenset()] * 3
     with pytest.raises(UserError, match="links of pair 5: link '1p0' points to source word 1"):
         linker(2, words_of(["a"] * 3), sides[1])
+
+
+def test_links_between_white_space_are_found_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`it's` is two words here, and the full stop another one."""
+    split = Split(["it's red."] * 30, ["c' est rouge."] * 30)
+    corpus, path = Corpus("own", "en", "fr", split, None, None, {}), tmp_path / "links"
+    path.write_text("0-0 0-1 1-2\n" * 30)
+    check_links(path, corpus, whitespace=True)
+    assert capsys.readouterr().out == ""
+    check_links(path, corpus, whitespace=False)
+    assert (
+        "links: no link reaches the last words of a pair; if the file counts words" in capsys.readouterr().out
+    )
+    path.write_text("0-0 1-1 2-2\n" * 29 + "0-0 3-3\n")
+    check_links(path, corpus, whitespace=False)
+    assert capsys.readouterr().out == ""
+    with pytest.raises(UserError, match=r"line 1: link '2-2' points to source word 2, .*split otherwise, as"):
+        check_links(path, corpus, whitespace=True)
+    path.write_text("0-0\n" * 31)
+    with pytest.raises(UserError, match="31 lines of links, but the training split has 30 pairs"):
+        check_links(path, corpus, whitespace=False)

@@ -116,6 +116,21 @@ def test_a_finished_run_is_given_more_steps(tmp_path: Path) -> None:
     assert rates == pytest.approx([5e-3, 0, 5e-3 / 3, 0])
 
 
+def test_what_gold_links_chose_stays(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run, lines = tmp_path / "run", tmp_path / "pairs.tsv"
+    lines.write_text(
+        "en\tfr\n" + "".join(f"the {n} dog sees a cat .\tle {n} chien voit un chat .\n" for n in range(40))
+    )
+    own = (f"data.train.source={lines}", "data.validation_pairs=9", "tokenizer.vocabulary_size=40")
+    assert train_tiny(run, "rnn_luong", "data=files", *own, "training.max_steps=2") == 0
+    chosen = json.loads((run / "alignment.json").read_text())
+    assert chosen["criterion"] == "default"  # so few pairs
+    (run / "alignment.json").write_text(json.dumps({**chosen, "criterion": "aer", "table": []}))
+    assert main(["resume", str(run), "training.max_steps=4"]) == 0
+    assert "alignment.json stays as gold links chose it before" in capsys.readouterr().out
+    assert json.loads((run / "alignment.json").read_text())["criterion"] == "aer"
+
+
 @pytest.mark.parametrize(
     ("override", "message"),
     [

@@ -40,7 +40,7 @@ Plugins = Annotated[
 AsJson = Annotated[bool, flag("--json", "Print one JSON object.")]
 BeamSize = Annotated[
     int | None,
-    option("N", "Hypotheses that the beam holds; 1 is greedy search. Default: search.beam_size of the run."),
+    option("N", "Hypotheses of the beam; 1: greedy. Default: search.beam_size of the run.", min=1, max=1000),
 ]
 Ensemble = Annotated[
     list[Path] | None,

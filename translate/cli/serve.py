@@ -84,9 +84,7 @@ class WorkOptions:
     workers: Annotated[
         int, option("N", "Processes that answer, each with models and threads of its own.", min=1, max=64)
     ] = 1
-    drain: Annotated[
-        int, option("SECONDS", "For requests in progress when SIGTERM comes.", min=0, max=3600)
-    ] = 30
+    drain: Annotated[int, option("SECONDS", "For requests in progress at SIGTERM.", min=0, max=3600)] = 30
     languages: Annotated[
         list[str] | None,
         option("NAME=en-fr", "Languages of a run that does not tell them; may be given several times."),

@@ -80,9 +80,7 @@ def settings(
         near = did_you_mean(
             named_elsewhere(last) or " or ".join(holding[:4]) or nearest(last, {*ORDER, *keys})
         )
-        raise UserError(
-            f"{shorten(section)}: no such section or setting{near} (sections are {', '.join(ORDER)})"
-        )
+        raise UserError(f"{shorten(section)}: no section or setting{near} (sections: {', '.join(ORDER)})")
     if as_json:
         listed = [asdict(setting) for rows in found.values() for setting in rows]
         print(json.dumps(listed, indent=2, ensure_ascii=False))

@@ -191,9 +191,7 @@ class DataConfig:
         from_files = self.kind == "files" and self.path is None
         if self.kind not in ("files", "hub") or not (from_files or setting.endswith(BESIDE)):
             if self.path is not None:
-                raise ValueError(
-                    f"{setting}: it has no effect with data.path; use data=files without data.path"
-                )
+                raise ValueError(f"{setting}: no effect with data.path; use data=files without data.path")
             raise ValueError(f"{setting}: it has no effect on the corpus {self.name!r}; add data=files")
 
 

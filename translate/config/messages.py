@@ -25,7 +25,7 @@ _NAMES: dict[Any, str] = {
     type(None): "null",
 }
 _BEYOND = ("greater_than_equal", "greater_than", "less_than_equal", "less_than")  # errors of pydantic
-_TIME = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)\s*(s|m|min|h)")
+_TIME = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)\s*(s|m|min|h|:\d\d)")
 _SECONDS = {"s": 1, "m": 60, "min": 60, "h": 3600}
 # Settings, with their names in other toolkits.
 OTHER_NAMES = {
@@ -47,6 +47,7 @@ OTHER_NAMES = {
     "schedule.warmup": "warmup_steps warmup_updates num_warmup_steps",
     "training.patience": "early_stopping early_stopping_patience",
     "training.resume": "resume",
+    "run.name": "run_name name exp_name",
     "runtime.device": "gpu cuda",
     "runtime.precision": "fp16 bf16 amp mixed_precision",
     "tokenizer.vocabulary_size": "vocab vocab_size voc_limit",
@@ -179,7 +180,8 @@ def _refused(annotation: Any, got: Any) -> str:
         if is_list and isinstance(got, str | int | float):
             hint = f"; write [{shorten(str(got))}]"
         if kind is float and isinstance(got, str) and (time := _TIME.fullmatch(got)):
-            hint = f"; a time is a number of seconds: {float(time[1]) * _SECONDS[time[2]]:g}"
+            more = int(time[2][1:]) if time[2][0] == ":" else 0  # of 1:30
+            hint = f"; a time is a number of seconds: {float(time[1]) * _SECONDS.get(time[2], 60) + more:g}"
         if get_origin(kind) is tuple and isinstance(got, list | tuple) and ... not in items:
             return f"expected {len(items)} values, got {len(got)}: {show(list(got))}"
     return f"expected {expected(annotation)}, got {show(got)}{hint}"

@@ -101,7 +101,7 @@ def check_section_names(values: Mapping[str, Any]) -> None:
     known = (*SECTIONS, *TARGETS)
     for key, value in values.items():
         if key not in known:
-            near = nearest(str(key), known) or named_elsewhere(str(key))
+            near = named_elsewhere(str(key)) or nearest(str(key), known)
             raise UserError(f"{shorten(str(key))}: unknown section{did_you_mean(near)}")
         if not isinstance(value, Mapping):
             raise UserError(f"{key}: expected a section of keys and values, got {show(value)}")

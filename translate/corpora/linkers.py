@@ -19,7 +19,8 @@ from translate.text.words import split_words
 
 # Possible links (words of one side times the other's) from which links are estimated.
 MOST_LINKS = 12_000_000
-MEASURED = 10_000  # pairs whose lengths tell how many possible links a corpus has
+MEASURED = 10_000  # pairs that tell how many possible links a corpus has, and which words written links count
+SUSPICIOUS = 20  # pairs among them with words behind, none of which is linked
 LONGEST = 60  # words of a side of a pair of the sample; longer pairs say little for their many links
 
 # Gives the links of a block of pairs from the index of its first training pair and the words of both sides;
@@ -81,6 +82,27 @@ def links_of_file(path: Path, corpus: Corpus) -> WrittenLinks:
     return WrittenLinks(lines, f"{path}, line ", numbers)
 
 
+def check_links(path: Path, corpus: Corpus, *, whitespace: bool) -> None:
+    """Read the links of the first pairs of a file; warn if they seem to count words between white space.
+
+    Raises:
+        UserError: as :func:`links_of_file` and its result.
+    """
+    linker, rows = links_of_file(path, corpus), np.arange(min(MEASURED, len(corpus.train)))
+    sides = [Column.of(side).gather(rows) for side in (corpus.train.source, corpus.train.target)]
+    words = [[_words(line, whitespace=whitespace) for line in side] for side in sides]
+    behind = linked = 0  # words behind as many as stand between white space
+    for links, source, target, *lines in zip(linker(0, *words), *words, *sides, strict=True):
+        S, T = (len(line.split()) for line in lines)
+        behind += len(source) > S or len(target) > T
+        linked += any(s >= S or t >= T for s, t in links)
+    if behind >= SUSPICIOUS and not linked:
+        print(
+            f"warning: training.guided_links={path}: no link reaches the last words of a pair; if the file "
+            "counts words between white space, as other aligners do, add training.guided_whitespace=true"
+        )
+
+
 def has_gaps(split: Split) -> bool:
     """Whether some pairs of a split bring no links along."""
     return split.links is None or Column.of(split.links).values.null_count > 0
@@ -100,14 +122,12 @@ def sample_of(split: Split, most_links: int = MOST_LINKS, *, whitespace: bool) -
     A pair of 20 and 30 words has 600 possible links, which take some 40 bytes each while they are estimated.
     """
 
-    def words(line: str) -> list[str]:
-        return line.split() if whitespace else [word.text for word in split_words(line)]
-
     def pairs(count: int) -> Iterator[tuple[list[str], list[str]]]:
         for begin in range(0, count, ROWS):
             rows = np.arange(begin, min(begin + ROWS, count)) * len(split) // count
             sides = (Column.of(side).gather(rows) for side in (split.source, split.target))
-            yield from ((words(source), words(target)) for source, target in zip(*sides, strict=True))
+            for source, target in zip(*sides, strict=True):
+                yield _words(source, whitespace=whitespace), _words(target, whitespace=whitespace)
 
     measured = [(len(source), len(target)) for source, target in pairs(min(MEASURED, len(split)))]
     possible = sum(there * here for there, here in measured)
@@ -144,6 +164,10 @@ def estimated(sample: LinkSample, known: KnownLinks | None) -> Linker:
             f"side; give a file of links (training.guided_links)"
         ) from None
     return lambda _, sources, targets: aligner.links(_folded(sources), _folded(targets))
+
+
+def _words(line: str, *, whitespace: bool) -> list[str]:
+    return line.split() if whitespace else [word.text for word in split_words(line)]
 
 
 def _folded(lines: Words) -> list[list[str]]:

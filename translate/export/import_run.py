@@ -118,9 +118,7 @@ def _model(pretrained: Pretrained, tokenizers: PretrainedTokenizers, settings: S
             expected[side] = vocabulary.num_rows
         if found is None or list(found.shape) != expected:
             got = "is missing" if found is None else f"has shape {tuple(found.shape)}"
-            raise UserError(
-                f"{pretrained.file}: {name} {got}, expected {tuple(expected)} by its configuration"
-            )
+            raise UserError(f"{pretrained.file}: {name} {got}, its configuration says {tuple(expected)}")
         if vocabulary is None:  # others may be read twice
             del tensors[name]
         own.copy_(found if vocabulary is None else found.index_select(side, torch.tensor(vocabulary.rows)))

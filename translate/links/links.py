@@ -178,14 +178,10 @@ def _parse_token(
         if index < 0:
             raise UserError(f"{where}: link '{token}' has {side} index 0, but this file counts words from 1")
         if length is not None and index >= length:
-            hint = (
-                ""
-                if one_based or index > length
-                else " (does the file count words from 1, or does it belong to other pairs?)"
-            )
             raise UserError(
-                f"{where}: link '{token}' points to {side} word {index + base}, "
-                f"but the {side} has {length} words and indexes start at {base}{hint}"
+                f"{where}: link '{token}' points to {side} word {index + base}, but the {side} has {length} "
+                f"words and indexes start at {base} (are links of other pairs, do they count from 1, or are "
+                "words split otherwise, as --whitespace and training.guided_whitespace=true say?)"
             )
     return (source, target), match[2]
 

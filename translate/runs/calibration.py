@@ -161,25 +161,13 @@ def choose_alignment(
     return found.to_dict() | {"split": pairs.name}
 
 
-def check_replaceable(directory: RunDirectory, pairs: CalibrationPairs, *, force: bool) -> None:
-    """Raise :class:`UserError` if a choice made without gold links would replace one made with them.
-
-    Args:
-        pairs: the pairs of the new choice.
-        force: replace it all the same.
-    """
+def better_choice(directory: RunDirectory, pairs: CalibrationPairs) -> dict[str, Any] | None:
+    """The stored choice, if it was made with gold links and one by ``pairs`` would not be."""
     try:
-        stored = read_json(directory.alignment, root=directory.path)
-        criterion, error, split = (stored.get(name) for name in ("criterion", "validation_aer", "split"))
-    except (OSError, ValueError, AttributeError):  # no choice, or a damaged one, which loading reports
-        return
-    if force or pairs.golds is not None or criterion != "aer":
-        return
-    measured = f", AER {100 * error:.2f} % on {split}" if isinstance(error, float | int) else ""
-    raise UserError(
-        f"{directory.alignment}: the stored choice was made with gold links{measured}; a choice without gold "
-        f"links would replace it and may be worse: give --gold FILE, or --force to replace it"
-    )
+        stored: dict[str, Any] = read_json(directory.alignment, root=directory.path)
+        return stored if stored.get("criterion") == "aer" and pairs.golds is None else None
+    except (OSError, ValueError, AttributeError):  # none, or a damaged one, which loading reports
+        return None
 
 
 def store(directory: RunDirectory, chosen: dict[str, Any], translator: Translator) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import sentencepiece
 import torch
 
-from translate.alignment.alignment import Alignment, AlignmentChoice
+from translate.alignment.alignment import Alignment
 from translate.config.settings import Settings
 from translate.corpora.corpus import Corpus
 from translate.runs.run_directory import RunDirectory
@@ -149,7 +149,6 @@ def write_card(
     settings: Settings,
     corpus: Corpus,
     tokenizers: TokenizerPair,
-    alignment: dict[str, Any],
     scores: dict[str, Any],
     directory: RunDirectory,
 ) -> None:
@@ -159,7 +158,6 @@ def write_card(
         settings: of the run.
         corpus: the run was trained on it.
         tokenizers: of the run.
-        alignment: the content of ``alignment.json``.
         scores: the content of ``scores.json``.
         directory: of the run.
     """
@@ -167,7 +165,7 @@ def write_card(
     lines = [
         f"# {for_markdown(settings.run.name)}\n",
         f"Translates {for_markdown(corpus.source_language)} to {for_markdown(corpus.target_language)}.\n",
-        *_facts(settings, tokenizers, alignment, scores, validated=corpus.validation is not None),
+        *_facts(settings, tokenizers, scores, validated=corpus.validation is not None),
         "\n## Data\n",
         *(f"- {for_markdown(line)}" for line in corpus.summary_lines()),
         "\n## Test scores\n",
@@ -184,19 +182,12 @@ def write_card(
 
 
 def _facts(
-    settings: Settings,
-    tokenizers: TokenizerPair,
-    alignment: dict[str, Any],
-    scores: dict[str, Any],
-    *,
-    validated: bool,
+    settings: Settings, tokenizers: TokenizerPair, scores: dict[str, Any], *, validated: bool
 ) -> list[str]:
     import sacrebleu
 
-    choice, aer = AlignmentChoice.from_dict(alignment["choice"]), alignment["validation_aer"]
     name = settings.model.get("name", settings.model["_target_"])
-    measured = f", AER {100 * aer:.2f} %" if aer is not None else ""
-    guided = "; attention was guided by word links" if settings.training.guided_alignment else ""
+    guided = " that was guided by word links" if settings.training.guided_alignment else ""
     metric = settings.training.best_metric
     kept = f"best at step {scores['best_step']:,} by {metric}"
     kept += ", or by nll while that is below 1" * (metric == "bleu")
@@ -210,8 +201,7 @@ def _facts(
         "training": f"{scores['steps']:,} steps, {scores['tokens']:,} target tokens, "
         f"{scores['seconds']:,} s, {kept}",
         "tokenizer": f"SentencePiece {tokenizers.target.model_type}, {', '.join(sizes)}",
-        "alignment": f"{choice} (chosen by {alignment['criterion']} on {alignment['split']}{measured})"
-        f"{guided}",
+        "alignment": f"by attention{guided}; layer and heads are in alignment.json",
         "versions": f"seq2seq-translate {__version__}, torch {torch.__version__}, "
         f"sentencepiece {sentencepiece.__version__}, sacrebleu {sacrebleu.__version__}",
     }

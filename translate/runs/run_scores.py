@@ -18,7 +18,7 @@ from translate.corpora.document_rows import split_context, with_context
 from translate.corpora.images.line import sentences_of
 from translate.evaluation.scores import ambiguous_scores, bleu_score, corpus_scores, score_lines
 from translate.models.seq2seq import evaluation_mode
-from translate.runs.calibration import choose_alignment, pairs_of_corpus, pairs_of_split, store
+from translate.runs.calibration import better_choice, choose_alignment, pairs_of_corpus, pairs_of_split, store
 from translate.runs.encoding import encode, gold_links
 from translate.runs.load import load_into
 from translate.runs.reports import SHOWN, Sample, sample_to_draw, write_card
@@ -165,7 +165,12 @@ def finish(
     load_into(translator.model, directory.best())
     wanted = settings.alignment
     pairs = pairs_of_corpus(corpus, wanted.calibration_pairs, translator.context.sentences)
-    chosen = choose_alignment(translator, pairs, wanted)
+    if (chosen := better_choice(directory, pairs)) is None:
+        chosen = choose_alignment(translator, pairs, wanted)
+    else:
+        print(
+            f"note: {directory.alignment} stays as gold links chose it before; see translate align calibrate"
+        )
     store(directory, chosen, translator)
     scores: dict[str, Any] = {
         "version": __version__,
@@ -188,7 +193,7 @@ def finish(
     from translate.figures.plots import draw_curves  # matplotlib is slow to import
 
     draw_curves(directory.rows(), directory.plots / "curves.png")
-    write_card(settings, corpus, translator.tokenizers, chosen, scores, directory)
+    write_card(settings, corpus, translator.tokenizers, scores, directory)
     # Last: a run that has its scores has everything.
     write_text(directory.scores, json.dumps(scores, indent=2) + "\n")
     for line in final_lines(scores.get("test")):

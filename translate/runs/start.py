@@ -23,6 +23,7 @@ from translate.corpora.augmentation import Augmenter
 from translate.corpora.caches import fingerprint
 from translate.corpora.corpus import Corpus
 from translate.corpora.images.line import sentences_of
+from translate.corpora.linkers import check_links
 from translate.errors import UserError
 from translate.runs.assembly import Assembly, Job, assemble
 from translate.runs.checkpoint import STATE, load_state, recover
@@ -60,7 +61,10 @@ def start(job: Job, corpus: Corpus, config: DictConfig) -> Assembly:
     """Build everything that trains; only then replace what the run's folder held."""
     settings, directory, world = job.settings, job.directory, job.world
     seed_generators(settings.training.seed)
-    other_run = settings.training.start_from
+    other_run, links = settings.training.start_from, settings.training.guided_links
+    if links is not None and world.is_main:
+        whitespace = settings.data.tokenised or settings.training.guided_whitespace
+        check_links(Path(links).expanduser(), corpus, whitespace=whitespace)
     if other_run is None:
         tokenizers = world.from_main(lambda: make_tokenizers(settings, corpus))
     else:

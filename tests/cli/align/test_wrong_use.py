@@ -42,6 +42,7 @@ CASES: dict[str, list[tuple[list[str], str]]] = {
             ["long.fr"],
             "long.fr is a file; to align its lines with those of another one, write: translate ",
         ),
+        (["a . ||| x ."], "a pair is two arguments: translate align RUN 'I see .' 'je vois .'"),
         ([*PAIR, "--layer", "7"], "alignment layer 7 does not exist: the model has 1, counted from 0"),
         (
             [*PAIR, "--head", "0", "--method", "erasure"],

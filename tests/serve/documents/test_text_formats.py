@@ -215,7 +215,7 @@ def test_another_reader_sees_the_same_captions() -> None:
         ("a.txt", b"\xff", "not utf-8; convert"),
         ("a.txt", b"42\n", "a.txt: no text to translate was found in it"),
         ("a.srt", b"Hello.\n", "no text to translate"),
-        ("a.srt", b"1\n00:01 --> 00:02\nA\n\n2\n00:02 -> 00:03\nB\n", "line 6: expected times as"),
+        ("a.srt", b"1\n00:01 --> 00:02\nA\n\n2\n00:02 -> 00:03\nB\n", "line 6: expected 00:00:01,000 --> "),
         ("a.vtt", b"WEBVTT\n\n00:01.000 - 00:02.000\nHello.\n", "line 3: .*, got 00:01.000 - 00:02.000$"),
         ("a.txt", b"x" * (MAX_BYTES + 1), "bytes; expected at most"),
         ("a.md", b"[" * 2000, "line 1: a paragraph has more than 1,000"),

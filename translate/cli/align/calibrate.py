@@ -104,7 +104,7 @@ def calibrate(
     there is none, with the links that the statistical aligner estimates in these pairs; 30 are enough.
     """
     from translate.alignment.calibrate import MIN_LINKS
-    from translate.runs.calibration import check_replaceable, choice_lines, choose_alignment, store
+    from translate.runs.calibration import better_choice, choice_lines, choose_alignment, store
     from translate.runs.load import read_settings
     from translate.runs.run_directory import RunDirectory
 
@@ -114,21 +114,22 @@ def calibrate(
         check_opposite(run, reverse)
     directory, plugins = RunDirectory(run), machine.plugin or []
     settings = read_settings(directory, plugins)
-    development = pairs.read(run, plugins)
-    check_replaceable(directory, development, force=force)
-    if reverse is not None and development.golds is not None:
-        print_note(f"{development.name} has gold links, which decide alone; --reverse has no effect")
+    judged = pairs.read(run, plugins)
+    if not force and better_choice(directory, judged) is not None:
+        raise UserError(
+            f"{directory.alignment}: the stored choice was made with gold links; give --gold FILE, or --force"
+        )
+    if reverse is not None and judged.golds is not None:
+        print_note(f"{judged.name} has gold links, which decide alone; --reverse has no effect")
         reverse = None
     translator = machine.load(run)
-    if development.context is None:
+    if judged.context is None:
         note_context(translator)
     other = None if reverse is None else machine.load(reverse)
-    before, links = translator.choice, sum(len(gold.sure) for gold in development.golds or ())
-    if development.golds is not None and links < MIN_LINKS:
+    before, links = translator.choice, sum(len(gold.sure) for gold in judged.golds or ())
+    if judged.golds is not None and links < MIN_LINKS:
         print_note(f"{counted(links, 'sure gold link')}: so few choose by chance")
-    chosen = choose_alignment(
-        translator, development, settings.alignment, other, batch_size=machine.batch_size
-    )
+    chosen = choose_alignment(translator, judged, settings.alignment, other, batch_size=machine.batch_size)
     store(directory, chosen, translator)
     if as_json:
         print(json.dumps(chosen))
@@ -142,21 +143,21 @@ def report(run: Run, *, pairs: JudgedPairs, as_json: AsJson = False, machine: Ba
     from translate.alignment.method_report import compare_methods
     from translate.runs.calibration import encode_judged
 
-    development = pairs.read(run, machine.plugin or [])
+    judged = pairs.read(run, machine.plugin or [])
     translator = machine.load(run)
-    if development.context is None:
+    if judged.context is None:
         note_context(translator)
     bar = progress(unit="pairs", quiet_meanwhile=True)
     found = compare_methods(
         translator.model,
-        encode_judged(translator, development),
+        encode_judged(translator, judged),
         translator.choice,
-        development.golds,
+        judged.golds,
         batch_size=machine.batch_size,
         progress=lambda _, count: bar.update(count),
     )
     bar.close()
     if as_json:
-        print(json.dumps(found.to_dict() | {"split": development.name}))
+        print(json.dumps(found.to_dict() | {"split": judged.name}))
     else:
         print(*found.lines(), sep="\n")

@@ -123,6 +123,8 @@ def pair(
             f"{shown_path(source)} is a file; to align its lines with those of another one, write: "
             f"translate align {shlex.quote(str(run))} --source {shlex.quote(source)} --target FILE"
         )
+    if target is None and "|||" in (source or ""):
+        raise UserError("a pair is two arguments: translate align RUN 'I see .' 'je vois .'")
     weighting.choose(translator)
     _check_context(translator, context, out)
     (line,) = pictures.lines(translator, [source] if source else None) or [source or ""]

@@ -43,9 +43,7 @@ def read_subtitles(content: bytes, name: str, language: str = "") -> Document:
     while timing := _TIMING.search(text, at):
         if timing["wrong"]:
             place, got = text.count("\n", 0, timing.start()) + 1, shorten(timing["wrong"])
-            raise UserError(
-                f"{name}: line {place}: expected times as 00:00:01,000 --> 00:00:02,000, got {got}"
-            )
+            raise UserError(f"{name}: line {place}: expected 00:00:01,000 --> 00:00:02,000, got {got}")
         end = _CUE_END.search(text, timing.end())
         assert end is not None  # the end of the text is one
         at = max(end.start(), timing.end())
