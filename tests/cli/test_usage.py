@@ -18,6 +18,11 @@ from translate.cli.main import run
         ("score runs/mine", "no such command 'score'; did you mean evaluate? (see translate --help)"),
         ("fine-tune runs/mine", "no such command 'fine-tune'; did you mean train? (see translate --help)"),
         (
+            "export a --format hf --out b",
+            "invalid value for '--format': 'hf' is not one of 'bundle', 'ctranslate2', 'onnx', "
+            "'huggingface', 'page'; did you mean huggingface? (see translate export --help)",
+        ),
+        (
             "align symmetrise a b --heuristic gdfa",
             "invalid value for '--heuristic': 'gdfa' is not one of 'intersection', 'union', "
             "'grow-diag', 'grow-diag-final', 'grow-diag-final-and'; did you mean grow-diag-final-and? "
