@@ -98,7 +98,8 @@ def test_only_a_warning_for_the_user_is_printed_as_one(
     others: list[object] = []
     monkeypatch.setattr(warnings, "showwarning", lambda message, *where: others.append(message))
     print_notices()
-    warnings.showwarning("no installed font draws Tibetan", UserNotice, "file.py", 3)
+    for line in (3, 4):
+        warnings.showwarning("no installed font draws Tibetan", UserNotice, "file.py", line)
     warnings.showwarning("a bug", UserWarning, "file.py", 3)
     assert capsys.readouterr().err == "warning: no installed font draws Tibetan\n"
     assert others == ["a bug"]

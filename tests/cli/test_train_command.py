@@ -172,6 +172,7 @@ def test_long_suffixes_stay_short_and_apart():
             ["optimizer.lr=0,001"],
             "optimizer.lr=0,001: several values are a sweep and need --multirun; a decimal",
         ),
+        (["training.dropout=0.2"], "training.dropout: unknown key; did you mean model.dropout?\n"),
         (["run_name=foo"], "run_name: unknown section; did you mean run.name?\n"),
         ([__file__], f"{shorten(__file__)}: sentences are given as data=files data.train.source="),
         (["data=missing.tsv"], "data=missing.tsv: no such file"),

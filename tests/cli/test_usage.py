@@ -18,6 +18,11 @@ from translate.cli.main import run
         ("score runs/mine", "no such command 'score'; did you mean evaluate? (see translate --help)"),
         ("fine-tune runs/mine", "no such command 'fine-tune'; did you mean train? (see translate --help)"),
         (
+            "text a --glossary b",
+            "no such option --glossary of translate text; did you mean --constraint? "
+            "(see translate text --help)",
+        ),
+        (
             "export a --format hf --out b",
             "invalid value for '--format': 'hf' is not one of 'bundle', 'ctranslate2', 'onnx', "
             "'huggingface', 'page'; did you mean huggingface? (see translate export --help)",

@@ -171,7 +171,9 @@ def test_a_missing_folder_is_told_with_its_setting(two: dict[str, dict[str, Any]
 def test_an_error_names_the_corpus_that_has_it(tmp_path: Path, two: dict[str, dict[str, Any]]) -> None:
     source = write(tmp_path / "alone.en", ["one side"])
     text = message(mixture({"law": two["law"], "news": {"train": {"source": str(source)}}}))
-    assert text.startswith("data.corpora.news: data.train.target is not set")
+    assert text.startswith("data.corpora.news.train.target is not set")
+    text = message(mixture({"law": two["law"], "news": {}}))
+    assert text.startswith("data.corpora.news.train.source is not set; give data.corpora.news.train.source=")
 
 
 def test_pictures_are_refused(tmp_path: Path, two: dict[str, dict[str, Any]]) -> None:

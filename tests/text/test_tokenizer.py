@@ -159,7 +159,7 @@ def test_a_vocabulary_too_large_is_shrunk_with_a_message(kind: Any) -> None:
     pair, messages = TokenizerPair.train(FRENCH, FRENCH, config)
     size = len(pair.target)
     assert 20 < size < 400
-    assert messages == [f"vocabulary: {size:,} pieces; the corpus is too small for 4,000"] * 2
+    assert messages == [f"vocabulary: {size:,} pieces; the corpus has no more of the 4,000"] * 2
     config = TokenizerConfig(model_type=kind, vocabulary_size=size, shared=False)
     assert TokenizerPair.train(FRENCH, FRENCH, config)[1] == []
 

@@ -46,11 +46,13 @@ print_note = partial(_print_line, "note")
 
 def print_notices() -> None:
     """From now on print a :class:`UserNotice` as a warning of the command; other warnings stay Python's."""
-    otherwise = warnings.showwarning
+    otherwise, shown = warnings.showwarning, set[str]()
 
     def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
         if issubclass(category, UserNotice):
-            print_warning(message)
+            if str(message) not in shown:
+                print_warning(message)
+            shown.add(str(message))
         else:
             otherwise(message, category, *where, **more)
 

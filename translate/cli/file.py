@@ -60,9 +60,7 @@ def file(
             f"sentences, one a line: translate text {shown_path(run)} < FILE"
         )
     if document.suffix.lower() != out.suffix.lower():
-        raise UserError(
-            f"--out {shown_path(out)}: expected a name that ends in {document.suffix}, as the file"
-        )
+        raise UserError(f"--out {shown_path(out)}: expected a name in {document.suffix}, as the file")
     check_place(out, document)
     content = read_bounded(document, limit=MAX_BYTES)
     found = read(str(document), content, *languages)

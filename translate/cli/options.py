@@ -110,9 +110,7 @@ class MachineOptions:
     PANEL: ClassVar = "Machine"
     SHOWS_ALIGNMENTS: ClassVar = True
 
-    device: Annotated[str, option("NAME", "cpu, cuda, cuda:1 ...; auto takes a GPU if there is one.")] = (
-        "auto"
-    )
+    device: Annotated[str, option("NAME", "cpu, cuda, cuda:1 ...; auto: a GPU if there is one.")] = "auto"
     threads: Threads = None
     plugin: Plugins = None
 

@@ -55,9 +55,7 @@ class LimitOptions:
 
     PANEL: ClassVar = "Limits"
 
-    max_characters: Annotated[int, option("N", "Of the texts of a request.", min=1)] = (
-        ServiceLimits.characters
-    )
+    max_characters: Annotated[int, option("N", "Of a request's texts.", min=1)] = ServiceLimits.characters
     max_texts: Annotated[int, option("N", "Texts of a request.", min=1)] = ServiceLimits.texts
     max_memory: Annotated[int, option("BYTES", "Memory that a request may need, by an estimate.", min=1)] = (
         ServiceLimits.memory

@@ -26,6 +26,7 @@ OTHER_NAMES = {
     "--spark": "--engine --master",
     "--heuristic": "--symmetrise --symmetrize",
     "--batch-size": "--batch",
+    "--constraint": "--glossary",
     "--align": "--alignments --print-alignment --report-align",
     "--port": "-p",
 }
@@ -127,7 +128,7 @@ def usage_message(error: Any, command: str | None = None) -> str:
     elif "' is not one of '" in message:
         given, *choices = re.findall(r"'([^']*)'", message.partition(": ")[2])
         initials = {"".join(word[:1] for word in choice.split("-")): choice for choice in choices}  # gdfa
-        initials["hf"] = "huggingface"
+        initials |= {"hf": "huggingface", "ct2": "ctranslate2"}
         message = message.rstrip(".") + did_you_mean(initials.get(given) or nearest(given, choices))
     return f"{message[:1].lower()}{message[1:].rstrip('.')} (see {path} --help)"
 

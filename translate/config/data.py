@@ -277,6 +277,7 @@ def _member(mixture: DataConfig, name: str, values: dict[str, Any]) -> Member:
     known = {field.name for field in fields(DataConfig)}
     if unknown := next((key for key in values if key not in known), None):
         near = nearest(str(unknown), known | {"choice", "weight", "tag"})
+        near = f"train.{unknown}" if unknown in ("source", "target") else near
         hint = did_you_mean(near and f"data.{where}.{near}")
         raise UserError(f"{where}.{shorten(unknown)}: unknown key{hint}")
     for key in ("source_language", "target_language"):

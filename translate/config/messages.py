@@ -57,6 +57,7 @@ OTHER_NAMES = {
     "model.decoder_size": "hidden_size rnn_size",
     "model.encoder_layers": "num_layers layers depth enc_depth",
     "model.num_heads": "heads nhead n_head n_heads attention_heads num_attention_heads",
+    "model.dropout": "dropout",
     "model.tie": "share_embeddings share_decoder_embeddings tied_embeddings tied_softmax",
 }
 # Choices by names of papers and of other toolkits.

@@ -25,6 +25,7 @@ from translate.text.file_writing import explain_write_errors, scratch
 from translate.text.lines import read_lines, user_path
 
 LONGEST_SUFFIX = 50  # characters of a language in a file's name
+_OF_FILES = re.compile(r"\bdata\.(?=(?:train|validation|test|path)\b)")
 _NO_SUFFIX = re.compile(r"[/\\\x00-\x20]")
 FILE_NAMES = {"train": "train", "validation": "dev", "test": "test"}  # of a written corpus
 
@@ -120,7 +121,7 @@ def _load_one(data: DataConfig, *, apart: bool) -> Corpus:
     documents = "" if train.documents is None else ", whole documents"
     for name, split in held.items():
         few = len(split) < wanted[name] and not documents
-        fewer = f", a tenth, in place of data.{name}_pairs={wanted[name]}" if few else documents
+        fewer = f", as many as few pairs allow, not data.{name}_pairs={wanted[name]}" if few else documents
         notes.append(f"{name} pairs held out of train with data.seed={data.seed}: {len(split):,}{fewer}")
     splits |= held | {"train": train}
     return _completed(data, raw.languages, splits, found.dropped, notes, found.num_read)
@@ -162,7 +163,9 @@ def _load_mixture(data: DataConfig) -> Corpus:
         try:
             found[name] = load_corpus(member.data)
         except UserError as error:
-            raise UserError(f"data.corpora.{shorten(name)}: {error}") from error
+            own = f"data.corpora.{shorten(name)}"
+            text = _OF_FILES.sub(f"{own}.", str(error))
+            raise UserError(text if text.startswith(own) else f"{own}: {text}") from error
     tags = {name: member.tag for name, member in members.items()}
     languages = {name: (corpus.source_language, corpus.target_language) for name, corpus in found.items()}
     source_language, target_language = mixture.joined_languages(languages, tags)
@@ -203,9 +206,7 @@ def _read(data: DataConfig) -> RawCorpus:
     if data.kind == "files" and data.path is None:
         return load_files(data)
     if data.path is not None and (user_path(data.path) / MANIFEST).is_file():
-        raise UserError(
-            f"{shown_path(data.path)}: a folder of translate prepare; it is read by data=prepared"
-        )
+        raise UserError(f"{shown_path(data.path)}: a folder of translate prepare; read it by data=prepared")
     if data.source_language is None or data.target_language is None:
         known = [] if data.path is None else languages_in(user_path(data.path))
         source, target = known if len(known) == 2 else ("en", "fr")

@@ -16,7 +16,7 @@ from translate.corpora.columns import DOCUMENT, NUMBER, TEMPORARY, TEXTS, Column
 from translate.corpora.document_rows import draw_documents, numbers_of, shared_documents
 from translate.corpora.split import Split, SplitReader
 from translate.text.file_writing import explain_write_errors
-from translate.text.words import UNSPACED
+from translate.text.words import UNSPACED_WORD
 
 REASONS = {
     "empty": "with an empty side",
@@ -35,11 +35,11 @@ HASHES = pyarrow.schema([("hash", pyarrow.uint64())])
 
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _MISREAD = re.compile("[\x80-\x84\x86-\x9f]")  # in Latin-1, where Windows has letters and quotation marks
-_UNSPACED = re.compile(f"[{UNSPACED}]")
+_UNSPACED = re.compile(UNSPACED_WORD)
 
 
 def count_words(sentence: str) -> int:
-    """The number of words between white space; each character of a script without spaces is a word."""
+    """The number of words between white space; in scripts without spaces, of as many characters as usual."""
     if sentence.isascii():
         return len(sentence.split())
     spaced, unspaced = _UNSPACED.subn(" ", sentence)

@@ -26,7 +26,7 @@ from translate.prepare.shard_files import REPORT, Shard, write_manifest
 from translate.text.bounded import read_json
 from translate.text.file_writing import explain_write_errors, scratch, write_text
 
-VERSION = "5"  # changes when the same recipe would give other shards
+VERSION = "6"  # changes when the same recipe would give other shards
 WORK = ".preparing"  # the folder of an unfinished preparation, inside that of the shards
 
 

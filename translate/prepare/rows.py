@@ -18,7 +18,7 @@ from translate.prepare.language import identify, is_known, script_of
 from translate.prepare.recipe import FilterConfig, Recipe
 from translate.prepare.row_keys import forms, normalised, order_keys, replaced, text_keys
 from translate.text.languages import base
-from translate.text.words import UNSPACED
+from translate.text.words import UNSPACED, UNSPACED_WORD
 
 # Every reason in the order in which they are tried, and what it says of the pairs.
 REASONS = {
@@ -36,7 +36,7 @@ REASONS = {
     "duplicate": "repeated",
     "near_duplicate": "repeated but for case, accents, punctuation and digits",
     "partners": "of a sentence with more than max_partners translations",
-    "overlap": "that are in validation or test",
+    "overlap": "found in validation or test (filters.overlap)",
     "links": "no translations by the links between their words (links.min_probability)",
 }
 ROWS = pyarrow.schema(
@@ -54,7 +54,7 @@ ROWS = pyarrow.schema(
     ]
 )
 RATIO_WORDS = 3  # added to both sides, so that "Yes ." may be "Oui , monsieur ."
-_WORD = f"[{UNSPACED}]|[^ {UNSPACED}]+"  # of normalised text, as translate.corpora.filters counts them
+_WORD = f"{UNSPACED_WORD}|[^ {UNSPACED}]+"  # of normalised text, as translate.corpora.filters counts them
 _DAMAGED = "\ufffd|Ã[\u0080-\u00bf]|â€|Â[\u00a0-\u00bf]"
 _GROUPED = re.compile(r"(?<=\d)[.,'’\u00a0\u202f ](?=\d{3}(?!\d))")
 _NUMBER = re.compile(r"\d{2,}")

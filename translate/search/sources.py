@@ -19,7 +19,7 @@ from translate.text.tokenizer import EOS, LONGEST_PIECE, UNK, Pieces, Tokenizer
 
 MAX_RECORDED = 1 << 26  # weights that a batch may record, 256 MiB; with more, it holds fewer sentences
 MAX_CACHED = 1 << 28  # numbers that the decoder of a batch may keep, 1 GiB; with more, it holds fewer, too
-MOST_UNKNOWN = 5  # characters that a message names
+MOST_UNKNOWN = 9  # characters that a message names, of at least three sentences
 MAX_BATCH_PIECES = 8192  # of padded sources: bounds the memory of batches of long sentences
 
 Ids = Sequence[int]
@@ -35,7 +35,7 @@ def warning_lines(warnings: Mapping[str, int], unknown: Iterable[str]) -> list[s
     """Lines that count the sentences of every kind of warning, and name the unknown characters."""
     lines = [f"{counted(count, 'sentence')}: {kind}" for kind, count in warnings.items()]
     shown = " ".join(map(escaped, sorted(unknown)))
-    return [*lines, f"such characters are {shown}"] if shown else lines
+    return [*lines, f"such characters are, for example, {shown}"] if shown else lines
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ class SentenceReader:
         if self.unknown.isdisjoint(sentence) and len(self.unknown) < MOST_UNKNOWN:
             characters = sorted({*"".join(sentence.split())})
             found = (character for character in characters if UNK in self.tokenizer.encode(character))
-            self.unknown.update(itertools.islice(found, MOST_UNKNOWN - len(self.unknown)))
+            self.unknown.update(itertools.islice(found, min(3, MOST_UNKNOWN - len(self.unknown))))
 
     def _within_limit(self, pieces: Pieces, *, shortened: bool) -> Pieces:
         if shortened or len(pieces.ids) > self.limit:

@@ -312,7 +312,7 @@ class TokenizerPair:
         ]
         wanted = config.vocabulary_size
         messages = [
-            f"vocabulary: {len(found):,} pieces; the corpus is too small for {wanted:,}"
+            f"vocabulary: {len(found):,} pieces; the corpus has no more of the {wanted:,}"
             for found in trained
             if len(found) != wanted
         ]

@@ -6,10 +6,11 @@ from collections.abc import Collection, Iterable
 from functools import cache
 from typing import NamedTuple
 
-# Scripts written without spaces: kana, Han, Thai, Lao, Myanmar, Khmer. Each character counts as a word.
-UNSPACED = (
-    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
-)
+# Scripts written without spaces: Thai, Lao, Myanmar and Khmer; kana and Han. Each character is a word.
+_SOUTH_EAST = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
+_EAST = "\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+UNSPACED = _SOUTH_EAST + _EAST
+UNSPACED_WORD = f"[{_EAST}]|[{_SOUTH_EAST}]{{1,4}}"  # where words are counted, since these have 4 characters
 NO_WORD = -1
 FRENCH_CLITICS = "la|le|les|lui|leur|moi|toi|nous|vous|y|en|je|tu|il|elle|on|ils|elles|ce"
 

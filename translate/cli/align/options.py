@@ -70,9 +70,7 @@ Title = Annotated[
     ),
 ]
 Shift = Annotated[int | None, option("N", "0: where a word is predicted; 1: is read.", min=0, max=1)]
-Whitespace = Annotated[
-    bool, flag("--whitespace", "Split words only at white space, as tokenised corpora do.")
-]
+Whitespace = Annotated[bool, flag("--whitespace", "Split words at white space alone, as gold links do.")]
 
 
 @dataclass(frozen=True)
