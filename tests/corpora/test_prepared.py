@@ -169,7 +169,7 @@ def test_wrong_manifests(tmp_path: Path, values: dict[str, Any]) -> None:
     for content, expected in (("[" * 99_999, "nested too deeply"), ("{", "damaged"), ("1" * 5000, "damaged")):
         (tmp_path / "manifest.json").write_text(content)
         assert f"manifest.json: {expected}" in message(values)
-    assert "read by data=prepared" in message({**config("files"), "path": str(tmp_path)})
+    assert "read it by data=prepared" in message({**config("files"), "path": str(tmp_path)})
     (tmp_path / "manifest.json").unlink()
     assert "expected a folder of translate prepare" in message(values)
     assert "data.path is not set" in message({**values, "path": None})

@@ -165,7 +165,7 @@ class TestByHand:
         ("file", "says"),
         [
             (None, "no file"),
-            (("a.srt", b"1\n0:01 -> 0:02\nHi.\n"), "line 2: expected times"),
+            (("a.srt", b"1\n0:01 -> 0:02\nHi.\n"), "line 2: expected 00:00:01,000"),
             (("a.exe", b"MZ"), "unknown kind of file; expected one of .txt, .html"),
             (("a.docx", b"PK\x03\x04 no package"), "a.docx"),
             (("a.txt", b"\xff\xfe\xff"), "a.txt"),
