@@ -170,7 +170,8 @@ def test_long_suffixes_stay_short_and_apart():
         ),
         (
             ["optimizer.lr=0,001"],
-            "optimizer.lr=0,001: several values are a sweep and need --multirun; a decimal",
+            "optimizer.lr=0,001: several values are a sweep and need --multirun; a list is written "
+            "optimizer.lr=[a,b]; a decimal mark is a point\n",
         ),
         (["training.dropout=0.2"], "training.dropout: unknown key; did you mean model.dropout?\n"),
         (["run_name=foo"], "run_name: unknown section; did you mean run.name?\n"),

@@ -156,7 +156,7 @@ class Composer:
             if override.is_sweep_override() and not multirun:
                 other = f"; a list is written {key}=[a,b]" if key not in groups else ""
                 other = "; of several files write 'part*.en'" if key in FILES else other
-                other = "; a decimal mark is a point: 0.001" if "=0," in text else other
+                other += "; a decimal mark is a point" * ("=0," in text)
                 raise UserError(f"{shorten(text)}: several values are a sweep and need --multirun{other}")
             whole = next((group for group in groups if group.endswith(f"/{key}")), None)
             if (whole or "/" in key) and key not in groups and not override.is_hydra_override():

@@ -61,10 +61,10 @@ def start(job: Job, corpus: Corpus, config: DictConfig) -> Assembly:
     """Build everything that trains; only then replace what the run's folder held."""
     settings, directory, world = job.settings, job.directory, job.world
     seed_generators(settings.training.seed)
-    other_run, links = settings.training.start_from, settings.training.guided_links
-    if links is not None and world.is_main:
-        whitespace = settings.data.tokenised or settings.training.guided_whitespace
-        check_links(Path(links).expanduser(), corpus, whitespace=whitespace)
+    other_run, given = settings.training.start_from, settings.training
+    if given.guided_links is not None:
+        links, whitespace = Path(given.guided_links), settings.data.tokenised or given.guided_whitespace
+        world.from_main(lambda: check_links(links.expanduser(), corpus, whitespace=whitespace))
     if other_run is None:
         tokenizers = world.from_main(lambda: make_tokenizers(settings, corpus))
     else:
