@@ -12,6 +12,12 @@ from tests.cli.commands import Command
 from translate.cli.main import build_app
 
 
+def described(function: object) -> list[str]:
+    """The paragraphs of a command's docstring, and its examples."""
+    text, example, lines = (inspect.getdoc(function) or "").partition("\n\nExample")
+    return [text, f"{example.lstrip()}{lines}\n" if example else ""]
+
+
 def written_texts(
     app: typer.Typer, path: tuple[str, ...] = ()
 ) -> Iterator[tuple[tuple[str, ...], list[str]]]:
@@ -20,7 +26,7 @@ def written_texts(
         function = command.callback
         assert function is not None
         assert command.name is not None
-        texts = [inspect.getdoc(function) or "", command.epilog or ""]
+        texts = described(function)
         for hint in get_type_hints(function, include_extras=True).values():
             for part in get_args(hint):
                 if isinstance(part, typer.models.ParameterInfo):
@@ -32,7 +38,7 @@ def written_texts(
         assert group.typer_instance.registered_callback is not None
         callback = group.typer_instance.registered_callback
         assert callback.callback is not None
-        yield (*path, group.name), [inspect.getdoc(callback.callback) or "", callback.epilog or ""]
+        yield (*path, group.name), described(callback.callback)
         yield from written_texts(group.typer_instance, (*path, group.name))
 
 

@@ -36,15 +36,6 @@ if TYPE_CHECKING:
     from translate.translation import TranslateOptions
     from translate.translator import Translator
 
-EXAMPLES = """
-Examples:
-  translate backtranslate runs/fr-en --source news.fr --out synthetic.tsv
-  translate backtranslate runs/fr-en --source news.fr --out synthetic.tsv \\
-      --sample --top-k 10
-  translate backtranslate runs/a runs/b --source train.en --forward \\
-      --out more.tsv --tag ""
-"""
-
 
 @dataclass(frozen=True)
 class PairOptions:
@@ -89,6 +80,13 @@ def backtranslate(
     lines and equal translations give one pair. With several runs, each translates every line.
 
     An interrupted command goes on where it was when you give it again, and ends with the same file.
+
+    Examples:
+      translate backtranslate runs/fr-en --source news.fr --out synthetic.tsv
+      translate backtranslate runs/fr-en --source news.fr --out synthetic.tsv \\
+          --sample --top-k 10
+      translate backtranslate runs/a runs/b --source train.en --forward \\
+          --out more.tsv --tag ""
     """
     from translate.corpora.columns import stored_lines
     from translate.runs.synthesis import PairForm, check_free, synthesise

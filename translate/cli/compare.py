@@ -27,16 +27,6 @@ from translate.cli.test_sets import EvaluationFiles, EvaluationSet, seen_line, s
 from translate.config.names import aligned, counted, cut, escaped, listed, shorten, shown_path
 from translate.errors import UserError
 
-EXAMPLES = """
-Examples:
-  translate compare runs/old runs/new --source test.en --reference test.de
-  translate compare runs/old runs/new other=other.de --source test.en \\
-      --reference test.de --sentences 20
-  translate compare mine=mine.de --source test.en --reference test.de --ter
-  translate compare runs/old runs/new --source test.en --reference test.de \\
-      --figure lengths.png
-"""
-
 NAMES = {"bleu": "BLEU", "chrf": "chrF", "ter": "TER"}
 COLUMNS = ("", "system", "score", "95 % interval", "difference", "p bootstrap", "p randomisation")
 LIKELY = 0.05  # differences with a smaller p are marked
@@ -81,6 +71,14 @@ def compare(
     randomisation, both of sacrebleu. p is the probability of a difference as large as this one if both
     systems were equally good. Then come BLEU by the length of the sentences, and those that differ most, by
     their chrF.
+
+    Examples:
+      translate compare runs/old runs/new --source test.en --reference test.de
+      translate compare runs/old runs/new other=other.de --source test.en \\
+          --reference test.de --sentences 20
+      translate compare mine=mine.de --source test.en --reference test.de --ter
+      translate compare runs/old runs/new --source test.en --reference test.de \\
+          --figure lengths.png
     """
     given = _read_systems(systems)
     if comparing.figure:

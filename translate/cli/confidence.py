@@ -7,12 +7,6 @@ from typing import Annotated
 from translate.cli.options import AsJson, MachineOptions, Run, check_direction, flag, option, with_groups
 from translate.errors import UserError
 
-EXAMPLES = """
-Examples:
-  translate confidence runs/mine
-  translate confidence runs/mine --source dev.en --reference dev.de
-"""
-
 
 @with_groups
 def confidence(
@@ -31,6 +25,10 @@ def confidence(
     A word of a translation is right if it stands in the reference. Without files, the pairs are those of the
     run's validation set on which its alignment was chosen. The counts are stored with the run, for the page
     of translate serve, which shows confidence only where it was counted.
+
+    Examples:
+      translate confidence runs/mine
+      translate confidence runs/mine --source dev.en --reference dev.de
     """
     from translate.runs.calibration import pairs_of_files, pairs_of_run
     from translate.runs.run_directory import RunDirectory

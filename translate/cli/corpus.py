@@ -8,12 +8,6 @@ import typer
 from translate.cli.options import option
 from translate.errors import UserError
 
-EXAMPLES = """
-Examples:
-  translate corpus --data grammar --out data/cache/grammar
-  translate corpus --data multi30k --out multi30k data.path=shared/multi30k
-"""
-
 
 def corpus(
     data: Annotated[str, option("NAME", "Name of a corpus: a file of conf/data.")],
@@ -23,7 +17,12 @@ def corpus(
         typer.Argument(metavar="NAME=VALUE", help="Settings of the corpus, such as data.num_train=1000."),
     ] = None,
 ) -> None:
-    """Write a corpus as text files that other tools read: one sentence a line, gold links beside it."""
+    """Write a corpus as text files that other tools read: one sentence a line, gold links beside it.
+
+    Examples:
+      translate corpus --data grammar --out data/cache/grammar
+      translate corpus --data multi30k --out multi30k data.path=shared/multi30k
+    """
     from translate.config.composer import compose
     from translate.config.names import shorten
     from translate.config.settings import check_config

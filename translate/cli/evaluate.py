@@ -29,17 +29,6 @@ if TYPE_CHECKING:
     from translate.links.links import Gold
     from translate.translator import Translator
 
-EXAMPLES = """
-Examples:
-  translate evaluate runs/mine --source test.en --reference test.de
-  translate evaluate runs/mine --source test.en --reference test.fr \\
-      --gold test.gold --json
-  translate evaluate runs/mine --source captions.en --reference captions.de \\
-      --source law.en --reference law.de --lowercase
-  translate evaluate runs/documents --source law.en --reference law.fr \\
-      --documents law.doc
-"""
-
 
 @dataclass(frozen=True)
 class GoldOptions:
@@ -120,6 +109,15 @@ def evaluate(
     the source sentences with their references. For a run that reads pictures, gold links of patches, which
     count before the source words, give pointing (the greatest weight of a word lies in its region) and IoU,
     fractions from 0 to 1.
+
+    Examples:
+      translate evaluate runs/mine --source test.en --reference test.de
+      translate evaluate runs/mine --source test.en --reference test.fr \\
+          --gold test.gold --json
+      translate evaluate runs/mine --source captions.en --reference captions.de \\
+          --source law.en --reference law.de --lowercase
+      translate evaluate runs/documents --source law.en --reference law.fr \\
+          --documents law.doc
     """
     scoring.check(files)
     tests = files.read()

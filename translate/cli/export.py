@@ -6,16 +6,6 @@ from typing import Annotated, Literal
 from translate.cli.console import print_warning
 from translate.cli.options import Plugins, Run, Threads, option
 
-EXAMPLES = """
-Examples:
-  translate export runs/mine --format bundle --out mine
-  translate export runs/mine --format ctranslate2 --out mine-ct2 \\
-      --quantization int8
-  translate export runs/mine --format onnx --out mine-onnx \\
-      --sentences test.en --num-sentences 1000
-  translate export runs/mine --format page --out mine-page \\
-      --runtime onnxruntime-web-1.30.0.tgz
-"""
 Format = Annotated[
     Literal["bundle", "ctranslate2", "onnx", "huggingface", "page"],
     option(
@@ -60,6 +50,15 @@ def export(
     ctranslate2 and huggingface can hold only Transformers; a setting that they cannot represent is refused
     by name. All formats but bundle need pip install 'seq2seq-translate\[export]'; page also fetches
     onnxruntime-web, 33 MB, unless --runtime has it.
+
+    Examples:
+      translate export runs/mine --format bundle --out mine
+      translate export runs/mine --format ctranslate2 --out mine-ct2 \
+          --quantization int8
+      translate export runs/mine --format onnx --out mine-onnx \
+          --sentences test.en --num-sentences 1000
+      translate export runs/mine --format page --out mine-page \
+          --runtime onnxruntime-web-1.30.0.tgz
     """
     from translate.export.export_run import export_run
     from translate.runs.runtime import find_device, use_runtime

@@ -19,12 +19,6 @@ from translate.cli.text_options import (
 from translate.config.names import counted, shown_path
 from translate.errors import UserError
 
-EXAMPLES = """
-Examples:
-  translate file runs/mine note.docx --out note.fr.docx
-  translate file runs/mine page.html --out page.fr.html --beam-size 8
-"""
-
 TOGETHER = 1024  # sentences
 
 
@@ -43,6 +37,10 @@ def file(
     It may be Word (docx), OpenDocument (odt), HTML (html, htm), Markdown (md), subtitles (srt, vtt),
     a catalogue of messages (po, xliff, xlf) or plain text (txt). Markup within a sentence goes to the
     words that are aligned to its own.
+
+    Examples:
+      translate file runs/mine note.docx --out note.fr.docx
+      translate file runs/mine page.html --out page.fr.html --beam-size 8
     """
     from translate.runs.runtime import parallel_search
     from translate.serve.documents import FORMATS, MAX_BYTES, read

@@ -10,13 +10,6 @@ from translate.cli.options import option
 from translate.cli.train import keys_of, note_no_data
 from translate.errors import UserError
 
-EXAMPLES = """
-Examples:
-  translate guide --out runs/guided data=multi30k training.max_steps=8000
-  translate guide --out runs/mine data=files \\
-      data.train.source=train.en data.train.target=train.de
-"""
-
 
 def guide(
     out: Annotated[Path, option("DIR", "Folder for the links and the runs forward, backward and guided.")],
@@ -32,6 +25,11 @@ def guide(
     An interrupted command continues when you start it again. The links guide the first head of the layer
     training.guided_layer (null: the middle layer). Their loss has the weight training.guided_alignment, which
     is 0.05 if nothing sets it. Without an experiment, settings are chosen as by translate train.
+
+    Examples:
+      translate guide --out runs/guided data=multi30k training.max_steps=8000
+      translate guide --out runs/mine data=files \\
+          data.train.source=train.en data.train.target=train.de
     """
     from translate.config.composer import Composer
     from translate.config.settings import check_config

@@ -7,14 +7,6 @@ import typer
 
 from translate.cli.options import option
 
-EXAMPLES = """
-Examples:
-  translate import Helsinki-NLP/opus-mt-en-de --out runs/opus-en-de
-  translate import downloads/opus-mt-en-de --out runs/opus-en-de
-  translate text runs/opus-en-de "I love you."
-  translate train experiment=fine_tune training.start_from=runs/opus-en-de ...
-"""
-
 
 def import_model(
     model: Annotated[
@@ -32,6 +24,12 @@ def import_model(
 
     Every command then takes it like a run that was trained here. Nothing of the model is executed; what
     cannot be represented is refused by name.
+
+    Examples:
+      translate import Helsinki-NLP/opus-mt-en-de --out runs/opus-en-de
+      translate import downloads/opus-mt-en-de --out runs/opus-en-de
+      translate text runs/opus-en-de "I love you."
+      translate train experiment=fine_tune training.start_from=runs/opus-en-de ...
     """
     from translate.export.import_run import import_run
 

@@ -27,8 +27,7 @@ from translate.version import __version__
 
 # In the order of `translate --help`. A command is a function in a module of its name, but see KEYWORDS; one
 # with subcommands is a package with their modules by name in SUBCOMMANDS and a function that describes it.
-# Either may have EXAMPLES (of each command, if there are several), CONTEXT_SETTINGS for typer, and a GROUP
-# class. No module imports torch at its top.
+# Either may have CONTEXT_SETTINGS for typer, and a GROUP class. No module imports torch at its top.
 COMMANDS = (
     "train",
     "resume",
@@ -99,15 +98,13 @@ def _typer(group: type[CommandGroup], *, add_completion: bool = False) -> typer.
 def _add(app: typer.Typer, path: str, name: str) -> None:
     """Add a command of the module ``path`` to the application, with its subcommands if it has any."""
     module: Any = importlib.import_module(path)
-    function, examples = getattr(module, KEYWORDS.get(name, name)), getattr(module, "EXAMPLES", None)
-    if isinstance(examples, dict):
-        examples = examples[name]
+    function = getattr(module, KEYWORDS.get(name, name))
     if not hasattr(module, "SUBCOMMANDS"):
         settings = getattr(module, "CONTEXT_SETTINGS", None)
-        app.command(name, cls=Command, context_settings=settings, epilog=examples)(function)
+        app.command(name, cls=Command, context_settings=settings)(function)
         return
     group = _typer(getattr(module, "GROUP", CommandGroup))
-    group.callback(epilog=examples)(function)
+    group.callback()(function)
     for subcommand, file in module.SUBCOMMANDS.items():
         _add(group, f"{path}.{file}", subcommand)
     app.add_typer(group, name=name)

@@ -11,13 +11,6 @@ from translate.cli.console import going_on, print_note, unbuffer_lines
 from translate.cli.options import option
 from translate.errors import UserError, optional
 
-EXAMPLES = """
-Examples:
-  translate prepare law=law.en,law.fr talks=talks.tsv \\
-      --source-language en --target-language fr --out prepared
-  translate prepare --recipe corpora.yaml --out prepared --set links.write=true
-  translate train data=prepared data.path=prepared
-"""
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 LEAST_MEMORY = 2**28
 
@@ -69,6 +62,12 @@ def prepare(
     Pairs are judged by length, characters, script, language, numbers, placeholders and the links between
     their words; repeated and nearly repeated ones are dropped. The shards are Arrow files in a random order
     that only the seed decides. An interrupted command goes on when you start it again.
+
+    Examples:
+      translate prepare law=law.en,law.fr talks=talks.tsv \\
+          --source-language en --target-language fr --out prepared
+      translate prepare --recipe corpora.yaml --out prepared --set links.write=true
+      translate train data=prepared data.path=prepared
     """
     from translate.prepare.executors import Cluster, OneMachine
     from translate.prepare.findings import PAGE, summary

@@ -7,12 +7,6 @@ import typer
 from translate.cli.options import Run
 from translate.cli.train import run_job
 
-EXAMPLES = """
-Examples:
-  translate resume runs/first
-  translate resume runs/first training.max_steps=4000
-"""
-
 
 def resume(
     run: Run,
@@ -24,6 +18,10 @@ def resume(
 
     Its settings are those of its config.yaml. Those that the next steps depend on cannot be changed;
     training.max_steps, training.max_time, training.validate_every and the like can.
+
+    Examples:
+      translate resume runs/first
+      translate resume runs/first training.max_steps=4000
     """
     from translate.runs.start import config_to_resume
 

@@ -23,13 +23,6 @@ if TYPE_CHECKING:
 
     from starlette.types import ASGIApp
 
-EXAMPLES = """
-Examples:
-  translate serve runs/mine
-  translate serve runs/en-fr runs/fr-en --port 8080
-  translate serve best=runs/first best=runs/second
-  translate serve runs/mine --host 0.0.0.0 --key-file keys.txt
-"""
 SETTINGS = "TRANSLATE_SERVE"  # the variable of the environment with the settings of workers
 LOGGERS = ("uvicorn.error", "asyncio")
 NEEDED = ("starlette", "uvicorn", "python_multipart", "prometheus_client")
@@ -165,6 +158,12 @@ def serve(
 
     It needs pip install 'seq2seq-translate\[serve]'. /docs lists the APIs: LibreTranslate, DeepL
     and our own, which gives the links between words. SIGTERM lets the requests in progress end.
+
+    Examples:
+      translate serve runs/mine
+      translate serve runs/en-fr runs/fr-en --port 8080
+      translate serve best=runs/first best=runs/second
+      translate serve runs/mine --host 0.0.0.0 --key-file keys.txt
     """
     for name in NEEDED:
         if find_spec(name) is None:

@@ -14,12 +14,6 @@ from translate.errors import UserError
 if TYPE_CHECKING:
     from translate.config.listing import Setting
 
-EXAMPLES = """
-Examples:
-  translate settings training
-  translate settings model model=rnn_luong model/attention=concat
-  translate settings optimizer optimizer=muon --json
-"""
 # In the order of a reader's questions.
 ORDER = (
     "data",
@@ -45,7 +39,13 @@ def settings(
     ] = None,
     as_json: Annotated[bool, flag("--json", "Print one JSON array.")] = False,
 ) -> None:
-    """Show every setting, of one section or of one name, with its default, type and meaning."""
+    """Show every setting, of one section or of one name, with its default, type and meaning.
+
+    Examples:
+      translate settings training
+      translate settings model model=rnn_luong model/attention=concat
+      translate settings optimizer optimizer=muon --json
+    """
     from translate.config.composer import Composer
     from translate.config.declare import plain
     from translate.config.files import leaves

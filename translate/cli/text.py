@@ -42,22 +42,6 @@ if TYPE_CHECKING:
     from translate.translation import ScoredText, TranslateOptions, Translation
     from translate.translator import Translator
 
-EXAMPLES = """
-Examples:
-  translate text runs/demo/transformer "I love you ."
-  translate text runs/mine < sentences.en > sentences.de
-  translate text runs/mine --n-best 5 --format jsonl "A man sleeps."
-  translate text runs/mine --align "A man sleeps."
-  translate text runs/mine --sample --top-p 0.9 --n-best 3 "A man sleeps."
-  translate text runs/mine --prefix "Ein Herr" --constraint Sofa "A man sleeps."
-  translate text runs/mine --ensemble runs/other --mbr 32 "A man sleeps."
-  translate text runs/mine --engine auto < sentences.en > sentences.de
-  translate text runs/captions --image photo.jpg
-  translate text runs/documents --document-ids lines.doc < lines.en
-  translate text runs/mine --markup "A <b>man</b> has {0} dogs."
-  translate file runs/mine note.docx --out note.fr.docx
-"""
-
 FAILED = 1  # the exit code if a line could not be translated
 
 # Some readers of lines also end a line at these.
@@ -93,6 +77,20 @@ def text(
 
     A run that reads previous sentences (data.context_sentences) takes the lines for one document; a blank
     line ends it.
+
+    Examples:
+      translate text runs/demo/transformer "I love you ."
+      translate text runs/mine < sentences.en > sentences.de
+      translate text runs/mine --n-best 5 --format jsonl "A man sleeps."
+      translate text runs/mine --align "A man sleeps."
+      translate text runs/mine --sample --top-p 0.9 --n-best 3 "A man sleeps."
+      translate text runs/mine --prefix "Ein Herr" --constraint Sofa "A man sleeps."
+      translate text runs/mine --ensemble runs/other --mbr 32 "A man sleeps."
+      translate text runs/mine --engine auto < sentences.en > sentences.de
+      translate text runs/captions --image photo.jpg
+      translate text runs/documents --document-ids lines.doc < lines.en
+      translate text runs/mine --markup "A <b>man</b> has {0} dogs."
+      translate file runs/mine note.docx --out note.fr.docx
     """
     from translate.runs.run_directory import check_is_run
 

@@ -1,4 +1,43 @@
-"""``translate train``: a Hydra application, checked before anything is read or built."""
+"""Usage: translate train [NAME=VALUE ...] [OPTIONS]
+
+Train a translator. Name the settings to change; without an experiment, sizes,
+rates and steps that you do not name are chosen for the corpus and the time,
+which is ten minutes. `translate settings` lists all settings.
+
+Examples:
+  translate train experiment=demo_transformer       a small Transformer on the
+                                                    embedded corpus: minutes
+  translate train data=files data.train.source=train.en
+      data.train.target=train.fr training.max_time=3600
+                                                    your corpus, an hour
+  translate train model=rnn_bahdanau data=multi30k  another model and corpus
+  translate train model=rnn_luong model/attention=concat
+                                                    another attention mechanism
+  translate train training.max_steps=500 optimizer.lr=2e-3 run.name=first
+                                                    other values
+  translate train --multirun training.seed=1,2,3    a sweep: three runs
+  translate train --config-dir my_conf experiment=mine
+                                                    your files beside conf/
+  translate train model=rnn_luong --cfg job         show the configuration
+
+Choices (* marks the default):
+{choices}
+
+Options:
+  -m, --multirun         train every combination of values with commas; a
+                         table of the runs ends it
+  -c, --cfg job          show the configuration and exit; with --resolve,
+                         --package training
+  -cd, --config-dir DIR  a folder with groups as in conf/, for example
+                         DIR/experiment/mine.yaml
+  -cn, --config-name F   the primary file, instead of config.yaml
+  -h, --help             show this text
+
+The run is written to runs/NAME (run.name, run.directory). run.overwrite=true
+replaces a finished run; `translate resume runs/NAME` continues one.
+"""
+
+# A Hydra application, checked before anything is read or built.
 
 import re
 import sys
@@ -41,45 +80,7 @@ NO_DATA = (
     "note: no data are given, so this is the embedded corpus, which is generated; for your own, give "
     "data=files data.train.source=FILE data.train.target=FILE"
 )
-HELP = """\
-Usage: translate train [NAME=VALUE ...] [OPTIONS]
-
-Train a translator. Name the settings to change; without an experiment, sizes,
-rates and steps that you do not name are chosen for the corpus and the time,
-which is ten minutes. `translate settings` lists all settings.
-
-Examples:
-  translate train experiment=demo_transformer       a small Transformer on the
-                                                    embedded corpus: minutes
-  translate train data=files data.train.source=train.en
-      data.train.target=train.fr training.max_time=3600
-                                                    your corpus, an hour
-  translate train model=rnn_bahdanau data=multi30k  another model and corpus
-  translate train model=rnn_luong model/attention=concat
-                                                    another attention mechanism
-  translate train training.max_steps=500 optimizer.lr=2e-3 run.name=first
-                                                    other values
-  translate train --multirun training.seed=1,2,3    a sweep: three runs
-  translate train --config-dir my_conf experiment=mine
-                                                    your files beside conf/
-  translate train model=rnn_luong --cfg job         show the configuration
-
-Choices (* marks the default):
-{choices}
-
-Options:
-  -m, --multirun         train every combination of values with commas; a
-                         table of the runs ends it
-  -c, --cfg job          show the configuration and exit; with --resolve,
-                         --package training
-  -cd, --config-dir DIR  a folder with groups as in conf/, for example
-                         DIR/experiment/mine.yaml
-  -cn, --config-name F   the primary file, instead of config.yaml
-  -h, --help             show this text
-
-The run is written to runs/NAME (run.name, run.directory). run.overwrite=true
-replaces a finished run; `translate resume runs/NAME` continues one.
-"""
+HELP = str(__doc__)
 # The options of Hydra's command line: those that take a value, with the values allowed, and the switches.
 VALUES: dict[tuple[str, ...], tuple[str, ...] | None] = {
     ("--cfg", "-c"): ("job", "hydra", "all"),

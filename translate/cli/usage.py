@@ -41,14 +41,14 @@ class _PlainHelp:
     """Help that depends on neither the version of typer nor the width of the terminal.
 
     Args:
-        help: paragraphs, which are reflowed.
-        epilog: example lines, which are printed unchanged, below everything else.
+        help: paragraphs, which are reflowed; then perhaps examples, printed unchanged below everything else.
     """
 
-    def __init__(self, *, help: str | None = None, epilog: str | None = None, **others: Any) -> None:
-        paragraphs = (help or "").split("\n\n")
+    def __init__(self, *, help: str | None = None, **others: Any) -> None:
+        text, example, lines = (help or "").partition("\n\nExample")
+        paragraphs = text.split("\n\n")
         super().__init__(help="\n\n".join(" ".join(text.split()) for text in paragraphs), **others)  # type: ignore[call-arg]
-        self.examples = epilog or ""
+        self.examples = f"\nExample{lines}\n" if example else ""
 
     def get_params(self, context: Any) -> list[Any]:
         params: list[Any] = super().get_params(context)  # type: ignore[misc]
@@ -63,7 +63,7 @@ class _PlainHelp:
 
 
 class Command(_PlainHelp, TyperCommand):
-    """A command whose epilog holds examples, and whose paths are not empty."""
+    """A command whose paths are not empty."""
 
     def parse_args(self, context: Any, arguments: list[str]) -> list[str]:
         empty = {name for name, value in itertools.pairwise(arguments) if not value}

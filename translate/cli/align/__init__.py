@@ -8,15 +8,6 @@ from translate.cli.usage import CommandGroup
 from translate.config.names import nearest, shorten
 from translate.errors import UserError
 
-EXAMPLES = """
-Examples:
-  translate align runs/mine "I love you ." --out alignment.png
-  translate align runs/mine "I love you ." "je t' aime ."
-  translate align runs/mine --source test.en --target test.de > test.links
-  translate align heads runs/mine "I love you ." --out heads.png
-  translate align calibrate runs/mine --source dev.en --target dev.de \\
-      --gold dev.gold
-"""
 # The file of each subcommand, in the order of the help.
 SUBCOMMANDS = {
     "pair": "pair",
@@ -44,6 +35,14 @@ def align() -> None:
 
     Without the name of a subcommand, RUN SOURCE [TARGET] means pair, and RUN --source FILE --target FILE
     means corpus. A run in a folder named like a subcommand needs a slash: ./pair.
+
+    Examples:
+      translate align runs/mine "I love you ." --out alignment.png
+      translate align runs/mine "I love you ." "je t' aime ."
+      translate align runs/mine --source test.en --target test.de > test.links
+      translate align heads runs/mine "I love you ." --out heads.png
+      translate align calibrate runs/mine --source dev.en --target dev.de \\
+          --gold dev.gold
     """
 
 

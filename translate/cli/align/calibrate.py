@@ -24,22 +24,6 @@ from translate.errors import UserError
 if TYPE_CHECKING:
     from translate.runs.calibration import CalibrationPairs
 
-EXAMPLES = {
-    "calibrate": """
-Examples:
-  translate align calibrate runs/mine
-  translate align calibrate runs/mine --source dev.en --target dev.de \\
-      --gold dev.gold
-  translate align calibrate runs/en-de --reverse runs/de-en
-""",
-    "report": """
-Examples:
-  translate align report runs/mine
-  translate align report runs/mine --source test.en --target test.de \\
-      --gold test.gold --json
-""",
-}
-
 
 @dataclass(frozen=True)
 class JudgedPairs:
@@ -102,6 +86,12 @@ def calibrate(
 
     With gold links the lowest AER wins. Without them, agreement with the run of --reverse decides, or, if
     there is none, with the links that the statistical aligner estimates in these pairs; 30 are enough.
+
+    Examples:
+      translate align calibrate runs/mine
+      translate align calibrate runs/mine --source dev.en --target dev.de \\
+          --gold dev.gold
+      translate align calibrate runs/en-de --reverse runs/de-en
     """
     from translate.alignment.calibrate import MIN_LINKS
     from translate.runs.calibration import better_choice, choice_lines, choose_alignment, store
@@ -139,7 +129,13 @@ def calibrate(
 
 @with_groups
 def report(run: Run, *, pairs: JudgedPairs, as_json: AsJson = False, machine: BatchMachine) -> None:
-    """Compare the alignments of all methods, and list the words on which attention and erasure disagree."""
+    """Compare the alignments of all methods, and list the words on which attention and erasure disagree.
+
+    Examples:
+      translate align report runs/mine
+      translate align report runs/mine --source test.en --target test.de \\
+          --gold test.gold --json
+    """
     from translate.alignment.method_report import compare_methods
     from translate.runs.calibration import encode_judged
 

@@ -32,20 +32,6 @@ from translate.errors import UserError
 if TYPE_CHECKING:
     from translate.translator import Translator
 
-EXAMPLES = {
-    "corpus": """
-Examples:
-  translate align corpus runs/mine --source test.en --target test.de > links
-  translate align corpus runs/mine --source test.en --target test.de \\
-      --out weights.jsonl
-""",
-    "symmetrise": """
-Example:
-  translate align symmetrise runs/en-de --reverse runs/de-en \\
-      --source test.en --target test.de > test.links
-""",
-}
-
 
 @with_groups
 def corpus(
@@ -61,7 +47,13 @@ def corpus(
     links: LinkOptions,
     machine: BatchMachine,
 ) -> None:
-    """Align a parallel corpus: a line of links for every pair, or weights."""
+    """Align a parallel corpus: a line of links for every pair, or weights.
+
+    Examples:
+      translate align corpus runs/mine --source test.en --target test.de > links
+      translate align corpus runs/mine --source test.en --target test.de \\
+          --out weights.jsonl
+    """
     from translate.corpora.local_files import pair_of
 
     check_out(out, (*LINKS, *TABLES), source, target)
@@ -95,7 +87,12 @@ def symmetrise(
     weighting: WeightOptions,
     machine: BatchMachine,
 ) -> None:
-    """Align with two runs of opposite directions, and combine their links into one set."""
+    """Align with two runs of opposite directions, and combine their links into one set.
+
+    Example:
+      translate align symmetrise runs/en-de --reverse runs/de-en \\
+          --source test.en --target test.de > test.links
+    """
     from translate.corpora.local_files import pair_of
 
     check_out(out, LINKS, source, target)

@@ -45,29 +45,6 @@ from translate.errors import UserError
 if TYPE_CHECKING:
     from translate.translator import Translator
 
-EXAMPLES = {
-    "pair": """
-Examples:
-  translate align pair runs/mine "I love you ."
-  translate align pair runs/mine "I love you ." "je t' aime ." --out pair.json
-  translate align pair runs/mine "I love you ." --out a.png --values
-  translate align pair runs/mine "I love you ." --out a.html
-  translate align pair runs/captions photo.jpg --out a.html
-  translate align pair runs/mine "it is light ." --image a.jpg --out a.png
-  translate align pair runs/mine "It barks." --context "A dog." --out a.png
-""",
-    "heads": """
-Example:
-  translate align heads runs/mine "I love you ." "je t' aime ." --out heads.svg
-""",
-    "compare": """
-Example:
-  translate align compare runs/mine "I love you ." --with runs/other \\
-      --out both.png
-""",
-}
-
-
 ALTERNATIVES = 3  # the model's own translations on a page, at most
 
 
@@ -104,6 +81,15 @@ def pair(
     """Show the alignment of one sentence pair as links, weights, a heatmap or a page.
 
     Without TARGET the model translates SOURCE, and the translation is printed first.
+
+    Examples:
+      translate align pair runs/mine "I love you ."
+      translate align pair runs/mine "I love you ." "je t' aime ." --out pair.json
+      translate align pair runs/mine "I love you ." --out a.png --values
+      translate align pair runs/mine "I love you ." --out a.html
+      translate align pair runs/captions photo.jpg --out a.html
+      translate align pair runs/mine "it is light ." --image a.jpg --out a.png
+      translate align pair runs/mine "It barks." --context "A dog." --out a.png
     """
     if source is None and not pictures.image:
         raise UserError(
@@ -210,6 +196,9 @@ def heads(
     """Draw the attention of every layer and head for one sentence pair, side by side.
 
     A frame marks the heads that calibration chose. Without TARGET the model translates SOURCE.
+
+    Example:
+      translate align heads runs/mine "I love you ." "je t' aime ." --out heads.svg
     """
     from translate.alignment.views import draw_heads_of
 
@@ -243,6 +232,10 @@ def compare(
     """Draw the heatmaps of several runs for the same sentence pair, side by side.
 
     Without TARGET the first run translates SOURCE, and all runs show the alignment of that translation.
+
+    Example:
+      translate align compare runs/mine "I love you ." --with runs/other \\
+          --out both.png
     """
     from translate.figures.heatmap import draw
 
