@@ -184,19 +184,23 @@ def test_a_tokenizer_sees_what_will_occur() -> None:
 
 
 @pytest.mark.parametrize("change", ["uppercase", "merge", "typos"])
-def test_the_tag_of_a_corpus_stays_where_it_is(change: str) -> None:
-    """A mixture writes the tag of each corpus before its sources."""
+@pytest.mark.parametrize("names", [("<law>", "<news>"), (">>fra<<", ">>oci<<")])
+def test_the_tag_of_a_corpus_stays_where_it_is(change: str, names: tuple[str, str]) -> None:
+    """A mixture writes the tag of a corpus before its sources; other pairs may be of another language."""
     probabilities: dict[str, Any] = {change: 1.0}
     augmenter = Augmenter(replace(AugmentConfig(), **probabilities))
 
     def tagged(place: int) -> LinkedPair:
-        source = augmenter.tokens(f"<law{place % 2}> {LINES[place]}")
-        target = augmenter.tokens(LINES[place].replace("the", "le"))
+        source = augmenter.tokens(f"{names[place % 2]} {LINES[place]}")
+        target = augmenter.tokens(LINES[place].replace("the", f"le{place % 2}"))
         return LinkedPair(source, target, frozenset((n + 1, n) for n in range(len(target))))
 
-    for place in range(20):
-        found = augmenter.pair(tagged, place, len(LINES), [1, place])
-        text = text_of(found.source)[0]
-        assert text.startswith(f"<law{place % 2}> ")
-        assert text.count("<law") == 1
-        assert not any(s == 0 for s, _ in found.links)
+    found = {place: augmenter.pair(tagged, place, len(LINES), [1, place]) for place in range(20)}
+    changed = {place: one for place, one in found.items() if one is not None}
+    assert len(changed) > 5
+    for place, one in changed.items():
+        text, target = text_of(one.source)[0], text_of(one.target)[0]
+        assert text.startswith(f"{names[place % 2]} ")
+        assert text.count("<") == names[0].count("<")
+        assert f"le{1 - place % 2}" not in target.lower()
+        assert not any(s == 0 for s, _ in one.links)

@@ -5,16 +5,19 @@ from pathlib import Path
 
 import pytest
 
+from translate.config.data import TokenizerConfig
 from translate.corpora import linkers
 from translate.corpora.columns import Column
 from translate.corpora.corpus import Corpus
 from translate.corpora.linkers import WrittenLinks, check_links, estimated, has_gaps, sample_of
+from translate.corpora.mixture import joined_train
 from translate.corpora.split import Split
 from translate.errors import UserError
 from translate.grammar.generator import generate
 from translate.links.fixed_aligner import Words
 from translate.links.links import Links, parse_gold, score
 from translate.links.statistical import KnownLinks
+from translate.text.tokenizer import train_tokenizer
 
 
 def words_of(lines: Iterable[str]) -> list[list[str]]:
@@ -60,6 +63,22 @@ def test_known_links_join_the_estimate_of_a_sample() -> None:
     assert not sample.whole
     crossed = frozenset({(0, 0), (1, 1)})
     assert estimated(sample, known)(0, words_of(["a b"]), words_of(["x y"])) == [crossed]
+
+
+def test_a_tag_is_one_word_as_where_sentences_are_encoded() -> None:
+    lines = [f"<2de> I see {number} dogs, Tom's." for number in range(9)]
+    tokenizer = train_tokenizer(lines, TokenizerConfig(vocabulary_size=60), symbols=("<2de>",))
+    words = [[word.text for word in tokenizer.encode_words(line).words] for line in lines]
+    assert words[0][:2] == ["<2de>", "I"]
+    sample = sample_of(Split(lines, lines), tags=tokenizer.tags, whitespace=False)
+    assert sample.sources == words
+
+
+def test_links_of_a_corpus_with_a_tag_move_by_one_word() -> None:
+    split = Split(["the cat sleeps ."] * 2, ["le chat dort ."] * 2, links=["0-0 1-1", ""])
+    joined = joined_train({"law": split, "own": split}, {"law": "<law>", "own": None})
+    assert joined.source == ["<law> the cat sleeps ."] * 2 + ["the cat sleeps ."] * 2
+    assert joined.links == ["1-0 2-1", "", "0-0 1-1", ""]
 
 
 def test_a_corpus_without_short_pairs_is_told() -> None:

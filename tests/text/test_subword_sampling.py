@@ -43,6 +43,16 @@ def test_without_dropout_bpe_equals_sentencepiece() -> None:
     assert UNK in sample_corpus(tokenizer, ["the жук walks"], "bpe", 0.5, [1])[0]
 
 
+@pytest.mark.parametrize("kind", TYPES)
+def test_a_tag_before_a_sentence_stays_whole(kind: Any) -> None:
+    config = TokenizerConfig(model_type=kind, vocabulary_size=60)
+    tokenizer = train_tokenizer(LINES, config, symbols=("<2de>", ">>fra<<"))
+    for tag in tokenizer.tags:
+        for ids in sample_corpus(tokenizer, [f"{tag} {line}" for line in LINES], kind, 0.3, [2]):
+            assert tag in tokenizer.pieces(ids)[:2]
+            assert UNK not in ids
+
+
 def test_a_unigram_model_draws_by_smoothed_probability() -> None:
     tokenizer, count, smoothing = tokenizer_of("unigram"), 4000, 0.5
     drawn = Counter(map(tuple, sample_corpus(tokenizer, ["the dogs"] * count, "unigram", smoothing, [3])))

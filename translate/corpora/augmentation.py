@@ -157,8 +157,10 @@ class Augmenter:
         self, pair: LinkedPair, read: Read, other: int, wanted: dict[str, bool], draw: Random
     ) -> LinkedPair:
         if wanted["merge"]:
-            both = merged(pair, read(other))
-            if max(len(both.source), len(both.target)) <= MOST_MERGED:
+            second = read(other)
+            both = merged(pair, second)
+            alike = _tag_of(pair) == _tag_of(second)  # with another tag it may be of another language
+            if alike and max(len(both.source), len(both.target)) <= MOST_MERGED:
                 pair = both
         if wanted["terms"]:
             pair = terms(pair, draw)
@@ -255,7 +257,7 @@ def _after(tokens: Sequence[PairToken]) -> list[PairToken]:
 def _tag_of(pair: LinkedPair) -> tuple[PairToken, ...]:
     """The tag before the source, if there is one."""
     first = pair.source[:1]
-    return first if first and first[0].fixed and first[0].text.startswith("<") else ()
+    return first if first and first[0].fixed else ()
 
 
 def placeholders(pair: LinkedPair, draw: Random) -> LinkedPair:

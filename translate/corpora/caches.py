@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
 
-VERSION = b"2"  # changes with the format of cached files and the encoding of text
+VERSION = b"3"  # changes with the format of cached files and the encoding of text
 PARTS = 1 << 13  # that are hashed at a time
 
 

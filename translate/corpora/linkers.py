@@ -1,6 +1,6 @@
 """Word links of training pairs, block after block: those of the corpus, of a file, or estimated ones."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -15,7 +15,7 @@ from translate.errors import UserError
 from translate.links.fixed_aligner import Words, first_pairs, learn_aligner
 from translate.links.links import Links, parse_gold
 from translate.links.statistical import KnownLinks, estimate_links
-from translate.text.words import split_words
+from translate.text.words import split_tagged
 
 # Possible links (words of one side times the other's) from which links are estimated.
 MOST_LINKS = 12_000_000
@@ -90,7 +90,7 @@ def check_links(path: Path, corpus: Corpus, *, whitespace: bool) -> None:
     """
     linker, rows = links_of_file(path, corpus), np.arange(min(MEASURED, len(corpus.train)))
     sides = [Column.of(side).gather(rows) for side in (corpus.train.source, corpus.train.target)]
-    words = [[_words(line, whitespace=whitespace) for line in side] for side in sides]
+    words = [[_words(line, corpus.tags, whitespace=whitespace) for line in side] for side in sides]
     behind = linked = 0  # words behind as many as stand between white space
     for links, source, target, *lines in zip(linker(0, *words), *words, *sides, strict=True):
         S, T = (len(line.split()) for line in lines)
@@ -116,18 +116,22 @@ class LinkSample(NamedTuple):
     whole: bool
 
 
-def sample_of(split: Split, most_links: int = MOST_LINKS, *, whitespace: bool) -> LinkSample:
+def sample_of(
+    split: Split, most_links: int = MOST_LINKS, *, tags: Collection[str] = (), whitespace: bool
+) -> LinkSample:
     """All pairs, if they have at most ``most_links`` possible links, or else pairs at equal distances.
 
     A pair of 20 and 30 words has 600 possible links, which take some 40 bytes each while they are estimated.
+    One of ``tags`` before a sentence is one word, as it is where the sentence is encoded.
     """
 
     def pairs(count: int) -> Iterator[tuple[list[str], list[str]]]:
         for begin in range(0, count, ROWS):
             rows = np.arange(begin, min(begin + ROWS, count)) * len(split) // count
             sides = (Column.of(side).gather(rows) for side in (split.source, split.target))
-            for source, target in zip(*sides, strict=True):
-                yield _words(source, whitespace=whitespace), _words(target, whitespace=whitespace)
+            for pair in zip(*sides, strict=True):
+                source, target = (_words(line, tags, whitespace=whitespace) for line in pair)
+                yield source, target
 
     measured = [(len(source), len(target)) for source, target in pairs(min(MEASURED, len(split)))]
     possible = sum(there * here for there, here in measured)
@@ -166,8 +170,8 @@ def estimated(sample: LinkSample, known: KnownLinks | None) -> Linker:
     return lambda _, sources, targets: aligner.links(_folded(sources), _folded(targets))
 
 
-def _words(line: str, *, whitespace: bool) -> list[str]:
-    return line.split() if whitespace else [word.text for word in split_words(line)]
+def _words(line: str, tags: Collection[str], *, whitespace: bool) -> list[str]:
+    return line.split() if whitespace else [word.text for word in split_tagged(line, tags)]
 
 
 def _folded(lines: Words) -> list[list[str]]:

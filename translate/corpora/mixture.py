@@ -17,7 +17,6 @@ from translate.corpora.split import Split
 from translate.errors import UserError
 from translate.links.links import moved_line
 from translate.text.file_writing import explain_write_errors
-from translate.text.words import split_words
 
 
 def joined_train(splits: Mapping[str, Split], tags: Mapping[str, str | None]) -> Split:
@@ -141,7 +140,7 @@ def _joined_links(splits: Mapping[str, Split], tags: Mapping[str, str | None]) -
         return None
     with explain_write_errors(TEMPORARY), Spill(LINES) as spill:
         for name, split in splits.items():
-            by = 0 if tags[name] is None else len(split_words(str(tags[name])))
+            by = tags[name] is not None  # a tag is one word
             none = pyarrow.chunked_array([pyarrow.nulls(len(split), pyarrow.string())])
             links: Column[str | None] = Column(none) if split.links is None else Column.of(split.links)
             for block in links.blocks():

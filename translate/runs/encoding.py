@@ -140,7 +140,7 @@ def estimated_linker(
 ) -> Linker:
     """Links by word alignment of the training pairs, or of a sample, and of validation pairs with gold."""
     split, known = corpus.train, known_pairs(settings, corpus, tokenizers)
-    sample = sample_of(split, whitespace=whitespace)
+    sample = sample_of(split, tags=tokenizers.source.tags, whitespace=whitespace)
     used = counted(len(sample.sources), "training pair") + f" of the {len(split):,}" * (not sample.whole)
     print(
         f"{purpose}: links estimated by word alignment of {used}"

@@ -12,7 +12,8 @@ from itertools import accumulate, pairwise
 import numpy as np
 import sentencepiece
 
-from translate.text.tokenizer import SPACE, UNK, Pieces, Tokenizer
+from translate.text.own_tokenizers import NORMAL
+from translate.text.tokenizer import SPACE, UNK, Pieces, Tokenizer, parse_model
 from translate.text.words import Word, assign
 
 SAMPLED_TYPES = ("unigram", "bpe")  # types of SentencePiece models with more than one way to cut a word
@@ -65,6 +66,8 @@ def _bpe(
     ids = {processor.id_to_piece(i): i for i in range(processor.get_piece_size())}
     # Earlier merges have higher scores.
     scores = {piece: float(processor.get_score(i)) for piece, i in ids.items()}
+    parsed = parse_model(processor.serialized_model_proto()).pieces
+    merges = {piece.piece for piece in parsed if piece.type == NORMAL}
 
     def cut(word: str) -> list[str]:
         pieces = list(word)
@@ -82,9 +85,8 @@ def _bpe(
     def draw(line: str) -> list[int]:
         drawn: list[int] = []
         for word in _words(processor.encode_as_pieces(line)):
-            # A word with unknown characters, or with bytes instead of them, is not cut again.
-            known = all(piece in ids and not processor.is_byte(ids[piece]) for piece in word)
-            pieces = cut("".join(word)) if known else word
+            # A word with unknown characters, with bytes instead of them, or with a tag is not cut again.
+            pieces = cut("".join(word)) if merges.issuperset(word) else word
             drawn += [ids.get(piece, UNK) for piece in pieces]
         return drawn
 
