@@ -33,11 +33,14 @@ def test_means_are_over_the_tokens_of_the_window() -> None:
     assert window.means(65.0)["tokens_per_second"] == pytest.approx(3.5)
 
 
+STREAM = SimpleNamespace(epoch_length=8, epochs=lambda at: at.epoch + at.batch / 8)
+
+
 def line(config: TrainingConfig) -> tuple[ProgressLine, Any]:
     training: Any = SimpleNamespace(
         progress=Progress(),
         window=Window(),
-        stream=SimpleNamespace(epoch_length=lambda: 8),
+        stream=STREAM,
         update=SimpleNamespace(device=torch.device("cpu")),
     )
     return ProgressLine(config, training, began=990.0), training
@@ -138,7 +141,7 @@ def test_a_run_that_has_read_little_is_told_what_to_do(
     epoch: int, batch: int, pairs: int, expected: str | None
 ) -> None:
     progress = Progress(step=9, epoch=epoch, batch=batch, seconds=60, elapsed=70)
-    training: Any = SimpleNamespace(progress=progress, stream=SimpleNamespace(epoch_length=lambda: 8))
+    training: Any = SimpleNamespace(progress=progress, stream=STREAM)
     job: Any = SimpleNamespace(directory=RunDirectory(Path("runs/x")))
     found = short_time_lines(training, job, pairs, 10.2)
     if expected is not None:

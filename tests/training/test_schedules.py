@@ -6,8 +6,9 @@ import torch
 from torch import nn
 
 from translate.config.targets import instantiate
-from translate.config.training import TeacherForcingConfig
+from translate.config.training import TeacherForcingConfig, TrainingConfig
 from translate.errors import UserError
+from translate.training.loop import Limits
 from translate.training.schedules import (
     Constant,
     Cosine,
@@ -18,6 +19,7 @@ from translate.training.schedules import (
     Schedules,
     teacher_forcing_probability,
 )
+from translate.training.stream import Position
 
 
 @pytest.mark.parametrize("step", [1, 2, 399, 400, 401, 1600, 100_000])
@@ -148,15 +150,28 @@ def test_rates_and_teacher_forcing_are_set_before_each_step() -> None:
     schedules = Schedules(optimizer, Halving(epochs=1, warmup=2), model, forcing)
     found = []
     for step, epoch in ((1, 0), (2, 0), (3, 1), (4, 2)):
-        schedules.begin_step(step, epoch)
+        schedules.begin_step(step, Position(epoch))
         rates = [group["lr"] for group in optimizer.param_groups]
         found.append((*rates, model.teacher_forcing))
     assert found == [(0.25, 0.05, 0.75), (0.5, 0.1, 0.5), (0.25, 0.05, 0.25), (0.125, 0.025, 0.0)]
+
+
+def test_a_rate_falls_within_the_epochs_that_end_a_run() -> None:
+    optimizer = torch.optim.SGD([nn.Parameter(torch.zeros(2))], lr=1.0)
+    limits = Limits(TrainingConfig(max_steps=None, max_epochs=2), began=0.0)
+    spent = lambda step, at: limits.spent(step, at.epoch + at.batch / 20)  # noqa: E731
+    schedules = Schedules(optimizer, Linear(None, warmup=1000, minimum=0.0), spent=spent)
+    rates = []
+    for step in range(40):
+        schedules.begin_step(step + 1, Position(*divmod(step, 20)))
+        rates.append(optimizer.param_groups[0]["lr"])
+    expected = [max(step / 4, (step + 1) / 1000) if step < 4 else 1 for step in range(40)]
+    assert rates == pytest.approx([risen * (1 - step / 40) for step, risen in enumerate(expected)])
 
 
 def test_a_validation_reaches_the_learning_rate() -> None:
     optimizer = torch.optim.SGD([nn.Parameter(torch.zeros(2))], lr=0.5)
     schedules = Schedules(optimizer, Plateau(patience=1))
     schedules.validated(improved=False)
-    schedules.begin_step(1, 0)
+    schedules.begin_step(1, Position())
     assert optimizer.param_groups[0]["lr"] == 0.25

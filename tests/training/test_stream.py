@@ -51,7 +51,7 @@ def test_an_epoch_holds_every_pair_once(stream: BatchStream) -> None:
 
 
 def test_groups_have_so_many_batches_and_end_with_the_epoch(stream: BatchStream) -> None:
-    length = stream.epoch_length()
+    length = stream.epoch_length
     groups = take(stream, Position(), -(-length // 3) + 1)
     assert [len(group.batches) for group in groups[:-2]] == [3] * (length // 3 - (length % 3 == 0))
     assert sum(len(group.batches) for group in groups[:-1]) == length
@@ -147,9 +147,13 @@ def test_a_corpus_of_many_blocks_goes_on_from_anywhere_identically(
     stream: BatchStream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(orders, "BLOCK", 23)
-    length = stream.epoch_length()
+    length = stream.epoch_length
     whole = take(stream, Position(), 3 * length)
     ends = [number for number, group in enumerate(whole) if group.after.epoch]
+    behind = [stream.epochs(group.after) for group in whole[: ends[0] + 1]]
+    pairs = np.cumsum([sum(len(batch.indices) for batch in group.batches) for group in whole[: ends[0] + 1]])
+    assert behind == sorted(behind)
+    assert np.allclose(behind, pairs / PAIRS, atol=0.1)
     epoch = [i for group in whole[: ends[0] + 1] for batch in group.batches for i in batch.indices]
     assert sorted(epoch) == list(range(PAIRS))
     assert {group.after.block for group in whole} == set(range(5))

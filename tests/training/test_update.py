@@ -13,7 +13,7 @@ from translate.training.loop import Training
 from translate.training.losses import LossTerms
 from translate.training.recovery import Recovery
 from translate.training.schedules import Plateau, Schedules
-from translate.training.stream import BatchStream
+from translate.training.stream import BatchStream, Position
 from translate.training.update import Update
 from translate.training.weights import MovingAverage
 
@@ -88,7 +88,7 @@ def test_a_restored_update_goes_on_alike(corpus: EncodedCorpus) -> None:
 
     def steps(training: Training, first: int, last: int) -> None:
         for step in range(first, last + 1):
-            training.schedules.begin_step(step, 0)
+            training.schedules.begin_step(step, Position())
             training.take_step([collate(corpus, [step % 5])], step)
 
     whole, first, second = build(), build(), build()

@@ -79,14 +79,15 @@ def assemble(job: Job, corpus: Corpus, tokenizers: TokenizerPair, model: Seq2Seq
         _check_lengths(encoded, whole_model.max_target_length)
     optimizer = build_optimizer(settings, model)
     forcing = settings.training.teacher_forcing
+    stream = build_stream(settings, encoded, corpus, tokenizers, world)
     training = Training(
-        build_stream(settings, encoded, corpus, tokenizers, world),
+        stream,
         Schedules(
             optimizer,
             build_schedule(settings),
             model,
             forcing if forcing.decay else None,
-            lambda step, epoch: world.from_main(lambda: job.limits.spent(step, epoch)),
+            lambda step, at: world.from_main(lambda: job.limits.spent(step, stream.epochs(at))),
         ),
         build_step(settings, model, optimizer, parallel),
     )

@@ -207,8 +207,7 @@ def short_time_lines(training: Training, job: Job, pairs: int, ready: float) -> 
         ready: the seconds before the first step; 0 for a run that went on, whose other processes had theirs.
     """
     progress = training.progress
-    batches = max(1, training.stream.epoch_length())
-    readings = progress.epoch + max(progress.epoch == 0, progress.batch) / batches
+    readings = max(training.stream.epochs(progress.position), 1 / training.stream.epoch_length)
     wanted = READINGS if pairs < MANY_PAIRS else 1
     if readings >= min(wanted, ENOUGH):
         return []

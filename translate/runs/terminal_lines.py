@@ -40,9 +40,9 @@ class ProgressLine:
     def __init__(self, config: TrainingConfig, training: Training, *, began: float) -> None:
         self.config = config
         self.began = began
-        self.epoch_batches = max(1, training.stream.epoch_length())
         self.started = self.shown = time.monotonic()
-        self.start_step, self.start_epoch = training.progress.step, self._epoch(training)
+        self.start_step = training.progress.step
+        self.start_epoch = training.stream.epochs(training.progress.position)
         self.live: Live | None = None
         if sys.stdout.isatty():
             self.live = Live(console=Console(highlight=False), auto_refresh=False, transient=True)
@@ -74,12 +74,9 @@ class ProgressLine:
         if self.live:
             self.live.stop()
 
-    def _epoch(self, training: Training) -> float:
-        return training.progress.epoch + training.progress.batch / self.epoch_batches
-
     def _text(self, training: Training, report: StepReport) -> str:
         means = training.window.means(training.progress.training_seconds)
-        epoch = self._epoch(training)
+        epoch = training.stream.epochs(training.progress.position)
         left = self.seconds_left(report.step, epoch, now=time.monotonic())
         parts = [
             f"step {report.step}",
@@ -138,7 +135,7 @@ def clock(seconds: float) -> str:
 def start_lines(
     settings: Settings, training: Training, directory: RunDirectory, validated: Split | None
 ) -> list[str]:
-    """Model, batches, device and kernels, and the words of the lines that follow.
+    """Model, batches and device, and the words of the lines that follow.
 
     The corpus has been summed up when it was read.
     """
@@ -152,13 +149,12 @@ def start_lines(
     frozen = sum(parameter.numel() for parameter in model.parameters() if not parameter.requires_grad)
     kept = f" and {frozen:,} frozen ones" if frozen else ""
     groups = training.stream.group_size
-    batches = training.stream.epoch_length()
     steps = f", {groups} of them a step" if groups > 1 else ""
     return [
         f"model {settings.model.get('name', type(model).__name__)}: {model.num_parameters():,} parameters"
         f"{kept}, {len(model.output_weight):,} target pieces",
-        f"{counted(batches, 'batch', 'es')} an epoch of at most {settings.training.batch_tokens:,} "
-        f"target tokens{steps}; device {device}{threads}, {precision}{processes}",
+        f"{counted(training.stream.epoch_length, 'batch', 'es')} an epoch of at most "
+        f"{settings.training.batch_tokens:,} target tokens{steps}; device {device}{threads}, {precision}{processes}",
         f"run directory {directory.path}",
         "nll: the negative log-likelihood of a target piece (a word or a part of one)"
         f"{links if has_gold else ''}; lower is better",

@@ -45,6 +45,10 @@ class Progress:
     def training_seconds(self) -> float:
         return self.seconds - self.validation_seconds
 
+    @property
+    def position(self) -> Position:
+        return Position(self.epoch, self.batch, self.block)
+
     def add(self, report: StepReport) -> None:
         """Count the step of a report."""
         self.step = report.step
@@ -93,11 +97,11 @@ class Limits:
         limit = self.config.max_time
         return min(time.monotonic() - self.began, math.inf if limit is None else limit)
 
-    def spent(self, step: int, epoch: int) -> float:
-        """The share of the run, from 0 to 1, that is behind it in ``step`` and ``epoch``."""
+    def spent(self, step: int, epochs: float) -> float:
+        """The share of the run, from 0 to 1, that is behind it in ``step``, after ``epochs``."""
         config = self.config
         time_limit = config.max_time if self.by_time else None
-        parts = ((step, config.max_steps), (epoch, config.max_epochs), (self.elapsed(), time_limit))
+        parts = ((step, config.max_steps), (epochs, config.max_epochs), (self.elapsed(), time_limit))
         return min(1.0, max((part / whole for part, whole in parts if whole is not None), default=0.0))
 
     def reached(self, progress: Progress) -> str | None:
@@ -221,11 +225,10 @@ def fit(training: Training, hooks: Sequence[Hook]) -> str:
     """Train until a hook returns a reason to stop, and return that; all hooks see every step."""
     progress = training.progress
     training.start_clock()
-    start = Position(progress.epoch, progress.batch, progress.block)
-    with closing(training.stream.from_position(start, progress.step)) as groups:
+    with closing(training.stream.from_position(progress.position, progress.step)) as groups:
         for group in groups:
             step = progress.step + 1
-            training.schedules.begin_step(step, progress.epoch)
+            training.schedules.begin_step(step, progress.position)
             report = training.take_step(group.batches, step, num_tokens=group.num_tokens, spare=group.spare)
             progress.add(report)
             progress.epoch, progress.batch, progress.block = group.after

@@ -10,6 +10,7 @@ from torch import nn
 from translate.config.declare import Count, OpenFraction, Positive
 from translate.config.files import YAML, from_file
 from translate.config.training import TeacherForcingConfig
+from translate.training.stream import Position
 
 LONGEST_WARMUP = 0.1  # share of a run whose number of steps is not known
 
@@ -210,7 +211,7 @@ class Schedules:
         rate: factor on the learning rates.
         model: whose teacher forcing is scheduled.
         teacher_forcing: ``None`` leaves the model's own probability alone.
-        spent: the share of the run that is behind it in a step of an epoch, the same in all processes.
+        spent: the share of the run that is behind it in a step after a position, the same in all processes.
     """
 
     def __init__(
@@ -219,7 +220,7 @@ class Schedules:
         rate: Schedule,
         model: nn.Module | None = None,
         teacher_forcing: TeacherForcingConfig | None = None,
-        spent: Callable[[int, int], float] = lambda step, epoch: 0.0,
+        spent: Callable[[int, Position], float] = lambda step, at: 0.0,
     ) -> None:
         self.optimizer = optimizer
         self.rate = rate
@@ -228,9 +229,9 @@ class Schedules:
         self.spent = spent
         self.peaks = [group["lr"] for group in optimizer.param_groups]
 
-    def begin_step(self, step: int, epoch: int) -> None:
-        """Set learning rates and teacher forcing for step ``step`` (from 1) of epoch ``epoch`` (from 0)."""
-        self.rate.enter(epoch, self.spent(step, epoch))
+    def begin_step(self, step: int, at: Position) -> None:
+        """Set learning rates and teacher forcing for step ``step`` (from 1), which begins at a position."""
+        self.rate.enter(at.epoch, self.spent(step, at))
         for group, peak in zip(self.optimizer.param_groups, self.peaks, strict=True):
             group["lr"] = peak * self.rate.factor(step)
         if self.teacher_forcing is not None:
