@@ -11,9 +11,10 @@ import pyarrow.parquet
 import pytest
 
 from tests.corpora import written
-from tests.corpora.written import write
+from tests.corpora.written import config, write
 from translate.config.data import data_config
 from translate.corpora.corpus import Corpus, load_corpus
+from translate.corpora.filters import filter_pairs
 from translate.corpora.split import Split, SplitReader
 from translate.errors import UserError
 
@@ -167,11 +168,23 @@ def test_csv(tmp_path: Path, mark: str) -> None:
     """As spreadsheets write it: a byte order mark, and quoted values with marks and line ends."""
     pairs = [('a, b; "c"', "two\nlines"), ("d", "é")] * 3000
     path = tmp_path / "t.csv"
+    marked = {"source": write(tmp_path / "u.csv", ['"a; b; c","d"', "e,f"])}
+    assert load(train=marked, source_field="1", target_field="2").train.target == ["d", "f"]
     with path.open("w", newline="", encoding="utf-8-sig") as file:
         csv.writer(file, delimiter=mark).writerows([("en", "fr"), *pairs])
     corpus = load(train={"source": str(path)}, drop_duplicates=False)
     assert corpus.train.source == [source for source, _ in pairs]
     assert corpus.train.target == [target.replace("\n", " ") for _, target in pairs]
+
+
+def test_streaming_reads_until_there_are_as_many_pairs_without_duplicates() -> None:
+    lines = [f"line {number}" for number in range(100)]
+    blocks = [([line] * 3, [line.upper()] * 3) for line in lines]
+    sizes = {"streaming": True, "max_train_pairs": 20, "validation_pairs": 5, "test_pairs": 0}
+    data = data_config(config("opus100") | {"drop_duplicates": True} | sizes)
+    found = filter_pairs(SplitReader(lambda: iter(blocks)), data)
+    assert len(found.split) == 25
+    assert found.dropped == {"duplicate": 50}
 
 
 def test_nested_fields(tmp_path: Path) -> None:

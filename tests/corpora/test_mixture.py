@@ -54,6 +54,7 @@ def test_the_splits_of_all(two: dict[str, dict[str, Any]]) -> None:
         f"{tag}{name} valid en {n}" for n in range(3) for tag, name in (("<law> ", "law"), ("", "news"))
     ]
     assert corpus.validation.corpora == ["law", "news"] * 3
+    assert corpus.validation.languages == {"law": "fr", "news": "fr"}
     assert corpus.test is not None
     assert len(corpus.test) == 4
 

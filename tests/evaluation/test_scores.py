@@ -68,6 +68,13 @@ def test_several_references_are_those_of_sacrebleu() -> None:
         corpus_scores(HYPOTHESES, REFERENCES, others[:1])
 
 
+def test_ter_counts_the_characters_of_chinese_and_japanese() -> None:
+    scores = corpus_scores(["我喜欢狗"], ["我喜欢猫"], target_language="zh")
+    assert scores.ter == pytest.approx(25)  # one of four characters
+    assert "asian:yes" in scores.signatures["ter"]
+    assert corpus_scores(["I like dogs"], ["I like cats"], target_language="de").ter == pytest.approx(100 / 3)
+
+
 def test_lowercased_bleu_is_that_of_lowercased_text() -> None:
     shouted = [line.upper() for line in HYPOTHESES]
     score, signature = lowercased_bleu(shouted, REFERENCES)

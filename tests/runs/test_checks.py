@@ -46,6 +46,8 @@ def _no_corpus(monkeypatch: pytest.MonkeyPatch) -> None:
         ("tokenizer.vocabulary_size=3", "tokenizer.vocabulary_size: expected 5 to 10,000,000, got 3"),
         ("tokenizer.shared=false", "model.tie: all needs one vocabulary ("),
         ("alignment.layer=9", "alignment layer 9 does not exist: the model has 2, counted from 0"),
+        ("tokenizer.character_coverage=0.9", "tokenizer.character_coverage: expected 0.98 to 1, got 0.9"),
+        ("alignment.heads=[]", "alignment heads: () must name heads, each once"),
         ("alignment.heads=[0,3]", "alignment head 3 does not exist: the model has 3, counted from 0"),
     ],
 )

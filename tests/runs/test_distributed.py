@@ -211,7 +211,7 @@ def fail(run: Path, overrides: list[str]) -> str:
 def test_an_error_is_told_once(tmp_path: Path, ranks: Ranks) -> None:
     """The first is met by the main process alone, while the other waits; the second by both."""
     for run, overrides, message in (
-        (tmp_path / "one", ["tokenizer.character_coverage=0.9", "tokenizer.vocabulary_size=9"], "tokenizer"),
+        (tmp_path / "one", ["tokenizer.vocabulary_size=9"], "tokenizer"),
         (
             tmp_path / "both",
             [

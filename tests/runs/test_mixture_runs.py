@@ -6,7 +6,17 @@ from pathlib import Path
 import pytest
 
 from tests.tiny_runs import rows, train_tiny
+from translate.corpora.split import Split
 from translate.errors import UserError
+from translate.runs.run_scores import by_corpus
+
+
+def test_every_corpus_is_scored_in_its_own_language() -> None:
+    targets, languages = ["我喜欢狗和猫。", "I like dogs."], {"a": "zh", "b": "en"}
+    split = Split(["x", "y"], targets, corpora=["a", "b"], languages=languages)
+    found = list(by_corpus(split, targets, targets))
+    assert found == [("a", "zh", targets[:1], targets[:1]), ("b", "en", targets[1:], targets[1:])]
+
 
 pytestmark = pytest.mark.slow
 

@@ -175,3 +175,10 @@ def test_a_validation_reaches_the_learning_rate() -> None:
     schedules.validated(improved=False)
     schedules.begin_step(1, Position())
     assert optimizer.param_groups[0]["lr"] == 0.25
+
+
+@pytest.mark.parametrize("schedule", [Linear, Cosine])
+def test_a_rate_never_goes_uphill(schedule: Any) -> None:
+    target = f"translate.training.schedules.{schedule.__name__}"
+    with pytest.raises(UserError, match=r"minimum: expected 0 to 1, got -1"):
+        instantiate({"_target_": target, "total": 10, "minimum": -1}, "schedule", ())

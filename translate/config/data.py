@@ -49,7 +49,7 @@ class TokenizerConfig:
     model_type: Literal["unigram", "bpe", "word", "char"] = YAML
     vocabulary_size: Annotated[int, Ge(NUM_SPECIAL + 1), Le(10_000_000)] = YAML
     shared: bool = YAML
-    character_coverage: Annotated[float, Ge(0.9), Le(1)] = YAML
+    character_coverage: Annotated[float, Ge(0.98), Le(1)] = YAML
     byte_fallback: bool = YAML
     normalization: Literal["nmt_nfkc", "nfkc", "nmt_nfkc_cf", "nfkc_cf", "identity"] = YAML
 

@@ -169,6 +169,7 @@ def _load_mixture(data: DataConfig) -> Corpus:
     tags = {name: member.tag for name, member in members.items()}
     languages = {name: (corpus.source_language, corpus.target_language) for name, corpus in found.items()}
     source_language, target_language = mixture.joined_languages(languages, tags)
+    targets = {name: target for name, (_, target) in languages.items()}
     others: dict[str, dict[str, Split]] = {split: {} for split in SPLITS[1:]}
     for name, corpus in found.items():
         for split in others:
@@ -185,8 +186,7 @@ def _load_mixture(data: DataConfig) -> Corpus:
         source_language,
         target_language,
         train=mixture.joined_train(trains, tags),
-        validation=mixture.joined_others(others["validation"], tags),
-        test=mixture.joined_others(others["test"], tags),
+        **{split: mixture.joined_others(others[split], tags, targets) for split in others},
         dropped={"train": {"overlap": overlap} if overlap else {}},
         notes=(*notes, *told, *shares.lines()),
         num_read=sum(corpus.num_read for corpus in found.values()),

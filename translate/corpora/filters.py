@@ -77,6 +77,7 @@ def filter_pairs(reader: SplitReader, data: DataConfig) -> Filtered:
     found = Filtered(Split([], []))
     dropped: Counter[str] = Counter()
     gold: list[str] | None = None if reader.gold is None else []
+    distinct = set[int]()
     with (
         explain_write_errors(TEMPORARY),
         Spill(schema.append(DOCUMENT) if reader.has_documents else schema) as spill,
@@ -98,11 +99,15 @@ def filter_pairs(reader: SplitReader, data: DataConfig) -> Filtered:
             spill.add((*pairs, [found.num_read + index for index in kept], *documents))
             if gold is not None:
                 gold += [links[index] for index in kept if index < len(links)]
-            if data.drop_duplicates:
-                hashes.add([hashes_of(zip(*pairs)).tolist()])
             found.num_read += len(source)
+            num_kept = found.num_read - dropped.total()
+            if data.drop_duplicates:
+                hashes.add([new := hashes_of(zip(*pairs)).tolist()])
+                if data.streaming:
+                    distinct.update(new)
+                    num_kept = len(distinct)
             enough = (data.max_train_pairs or 0) + data.validation_pairs + data.test_pairs
-            if data.streaming and found.num_read - dropped.total() >= enough:
+            if data.streaming and num_kept >= enough:
                 break
         stored = spill.finish()
         if data.drop_duplicates and (mask := repeated(hashes.finish().column("hash"))).any():

@@ -36,7 +36,9 @@ def joined_train(splits: Mapping[str, Split], tags: Mapping[str, str | None]) ->
     )
 
 
-def joined_others(splits: Mapping[str, Split], tags: Mapping[str, str | None]) -> Split | None:
+def joined_others(
+    splits: Mapping[str, Split], tags: Mapping[str, str | None], languages: Mapping[str, str]
+) -> Split | None:
     """The pairs of all corpora that have this split, in turn, so that the first ones are of all corpora."""
     turns = zip_longest(*([(name, row) for row in range(len(split))] for name, split in splits.items()))
     rows = [(name, row) for turn in turns for name, row in filter(None, turn)]
@@ -52,6 +54,7 @@ def joined_others(splits: Mapping[str, Split], tags: Mapping[str, str | None]) -
         Column.of([splits[name].target[row] for name, row in rows]),
         gold,
         corpora=[name for name, _ in rows],
+        languages=languages,
     )
 
 

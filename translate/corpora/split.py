@@ -1,6 +1,6 @@
 """Parallel sentences and their gold links, read or to be read."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
@@ -25,6 +25,7 @@ class Split:
             counted.
         name: a fingerprint of a large table, from which those of its parts follow.
         corpora: the name of each pair's corpus, if a split to be scored has pairs of several.
+        languages: the target language of each of these corpora.
         links: estimated ones, a Pharaoh line a training pair, if it was prepared with them.
         documents: the number of each pair's document, see `document_rows.py`, if they are known.
     """
@@ -35,6 +36,7 @@ class Split:
     numbers: Sequence[int] | None = field(default=None, compare=False)
     name: str | None = field(default=None, compare=False, kw_only=True)
     corpora: Sequence[str] | None = field(default=None, compare=False, kw_only=True)
+    languages: Mapping[str, str] = field(default_factory=dict, compare=False, kw_only=True)
     links: Sequence[str | None] | None = field(default=None, compare=False, kw_only=True)
     documents: Sequence[int] | None = field(default=None, compare=False, kw_only=True)
 

@@ -217,7 +217,7 @@ def _read_separated(path: Path, suffix: str, header: bool) -> Table:
     if first is None:
         raise UserError(f"{where}: the file is empty; expected a header line with the names of its fields")
     lines = chain([first], lines)
-    mark = "\t" if suffix == ".tsv" else max(",;", key=first.count)
+    mark = "\t" if suffix == ".tsv" else max(",;", key=re.sub('"[^"]*"', "", first).count)
     rows = _quoted(lines, mark, where) if suffix == ".csv" else enumerate((x.split(mark) for x in lines), 1)
     start = next(rows, (1, [""]))
     names = start[1] if header else [str(number) for number in range(1, len(start[1]) + 1)]

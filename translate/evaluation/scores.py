@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from sacrebleu.metrics.base import Metric
 
 
-# Characters are the words of BLEU in languages that write no spaces.
+# Characters are the words of BLEU where spaces do not separate words, and in Korean.
 TOKENIZERS = {"zh": "zh", **dict.fromkeys(("ja", "ko", "th", "lo", "km", "my"), "char")}
 SCALE = "roughly, 20 gives the gist and 30 is good"  # of BLEU
 TOO_SHORT = "note: BLEU counts four words in a row, which no reference has; go by chrF"
@@ -70,7 +70,9 @@ def metrics_of(target_language: str, *, ter: bool) -> Mapping[str, "Metric"]:
     """The metrics that every command scores with, by their names in JSON."""
     from sacrebleu.metrics import CHRF, TER
 
-    return {"bleu": bleu_metric(target_language), "chrf": CHRF()} | ({"ter": TER()} if ter else {})
+    by_character = base(target_language) in ("zh", "ja")  # which are one word in TER otherwise
+    edits = TER(normalized=by_character, asian_support=by_character)
+    return {"bleu": bleu_metric(target_language), "chrf": CHRF()} | ({"ter": edits} if ter else {})
 
 
 def bleu_metric(target_language: str, *, lowercase: bool = False) -> "BLEU":

@@ -39,7 +39,8 @@ def check_buildable(settings: Settings) -> None:
     if model.num_attention_layers < 1:
         raise UserError("model: expected at least one layer that attends to the source, got none")
     wanted = settings.alignment
-    AlignmentChoice(wanted.layer or 0, tuple(wanted.heads or (0,)), wanted.shift or 0).check(model)
+    heads = (0,) if wanted.heads is None else tuple(wanted.heads)
+    AlignmentChoice(wanted.layer or 0, heads, wanted.shift or 0).check(model)
     build_optimizer(settings, model)  # last: the first optimizer of a process loads torch's compiler
 
 

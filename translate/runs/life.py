@@ -4,7 +4,7 @@ import math
 import os
 import time
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import ExitStack, closing, contextmanager, nullcontext
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -72,7 +72,7 @@ def train(config: DictConfig, free: Collection[str] = (), goes_on: str = "") -> 
 
 
 def live(job: Job, config: DictConfig, free: Collection[str] = ()) -> int:
-    """The life of a run in one process: check, corpus, model, training, mean, scores, description."""
+    """The life of a run in one process: check, corpus, model, training, scores, description."""
     check_buildable(job.settings)
     check_kernels(job.settings, job.device)
     check_precision(job.settings.runtime.precision, job.device)
@@ -142,9 +142,6 @@ def train_with_hooks(job: Job, training: Training, translator: Translator, valid
     use_float32_products(job.device, work_of(training.update.model, config.batch_tokens))
     print(*start_lines(job.settings, training, directory, validated), sep="\n")
     validation = Validation(job.settings, translator, validated, world)
-    line = ProgressLine(config, training, began=limits.began)
-    start_step = training.progress.step
-    reporter = Reporter(job.settings, directory, line, limits, start=start_step, writes=world.is_main)
     signals, writer = Signals(quiet=not world.is_main), Writer(directory.checkpoints)
 
     def validate() -> dict[str, float]:
@@ -155,9 +152,16 @@ def train_with_hooks(job: Job, training: Training, translator: Translator, valid
         reporter.report(progress, scores, validation.samples, validation.alignment)
 
     try:
-        with ExitStack() as opened:
-            for context in (closing(line), closing(reporter), handled(signals.catch), writer):
-                opened.enter_context(context)
+        with (
+            closing(ProgressLine(config, training, began=limits.began)) as line,
+            closing(
+                Reporter(
+                    job.settings, directory, line, limits, start=training.progress.step, writes=world.is_main
+                )
+            ) as reporter,
+            handled(signals.catch),
+            writer,
+        ):
             keeper = Keeper(config, writer, validate, report, limits, signals, world)
             new = not (training.progress.step or training.progress.best)
             if new and config.start_from is not None and validated is not None:

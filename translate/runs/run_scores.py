@@ -36,13 +36,14 @@ from translate.version import __version__
 
 def by_corpus(
     split: Split, texts: Sequence[str], references: Sequence[str]
-) -> Iterator[tuple[str, list[str], list[str]]]:
-    """The translations and references of each corpus of a mixture, with its name."""
+) -> Iterator[tuple[str, str, list[str], list[str]]]:
+    """The translations and references of each corpus of a mixture, with its name and target language."""
     rows: dict[str, list[int]] = {}
     for row, name in enumerate((split.corpora or ())[: len(texts)]):
         rows.setdefault(name, []).append(row)
     for name, own in rows.items():
-        yield name, [texts[row] for row in own], [references[row] for row in own]
+        language = split.languages.get(name, "")
+        yield name, language, [texts[row] for row in own], [references[row] for row in own]
 
 
 @dataclass
@@ -97,8 +98,8 @@ class Validation:
         scores = {"nll": nll}
         language = self.settings.data.target_language or ""
         scores["bleu"] = bleu_score(texts, self.target, target_language=language)
-        for name, *sides in by_corpus(split, texts, self.target):
-            scores[f"bleu_{name}"] = bleu_score(*sides, target_language=language)
+        for name, own, *sides in by_corpus(split, texts, self.target):
+            scores[f"bleu_{name}"] = bleu_score(*sides, target_language=own)
         metric = self.settings.training.best_metric
         if metric in ("chrf", "ter"):
             scores[metric] = getattr(corpus_scores(texts, self.target, target_language=language), metric)
@@ -235,7 +236,7 @@ def score_split(translator: Translator, split: Split, *, ambiguous: bool = False
         "beam_size": translator.search.beam_size,
         "length_penalty": translator.search.length_penalty,
     }
-    for name, own, references in by_corpus(split, texts, split.target):
+    for name, language, own, references in by_corpus(split, texts, split.target):
         of_corpus = corpus_scores(own, references, target_language=language)
         values = {metric: getattr(of_corpus, metric) for metric in ("bleu", "chrf", "ter")}
         scores.setdefault("corpora", {})[name] = {"pairs": len(own), **values}

@@ -154,7 +154,8 @@ def start_lines(
         f"model {settings.model.get('name', type(model).__name__)}: {model.num_parameters():,} parameters"
         f"{kept}, {len(model.output_weight):,} target pieces",
         f"{counted(training.stream.epoch_length, 'batch', 'es')} an epoch of at most "
-        f"{settings.training.batch_tokens:,} target tokens{steps}; device {device}{threads}, {precision}{processes}",
+        f"{settings.training.batch_tokens:,} target tokens{steps}; "
+        f"device {device}{threads}, {precision}{processes}",
         f"run directory {directory.path}",
         "nll: the negative log-likelihood of a target piece (a word or a part of one)"
         f"{links if has_gold else ''}; lower is better",

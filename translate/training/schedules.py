@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from translate.config.declare import Count, OpenFraction, Positive
+from translate.config.declare import Count, Fraction, OpenFraction, Positive
 from translate.config.files import YAML, from_file
 from translate.config.training import TeacherForcingConfig
 from translate.training.stream import Position
@@ -88,7 +88,7 @@ class Plateau(Schedule):
         decay: OpenFraction = YAML,
         patience: Positive = YAML,
         warmup: Count = YAML,
-        minimum: float = YAML,
+        minimum: Fraction = YAML,
     ) -> None:
         self.decay, self.patience, self.warmup, self.minimum = decay, patience, warmup, minimum
         self.scale = 1.0
@@ -120,7 +120,7 @@ class _Decaying(Schedule):
     """
 
     @from_file("schedule/linear.yaml")
-    def __init__(self, total: int | None, warmup: Count = YAML, minimum: float = YAML) -> None:
+    def __init__(self, total: int | None, warmup: Count = YAML, minimum: Fraction = YAML) -> None:
         if total is not None and total <= warmup:
             raise ValueError(
                 f"warmup: expected fewer steps than the run has, training.max_steps={total}, got {warmup}; "
