@@ -51,14 +51,28 @@ def test_prefixes_and_constraints_for_each_sentence(tokenizers: TokenizerPair) -
     for options in ({"prefix": ["a"]}, {"constraints": [["a"]]}):
         with pytest.raises(UserError, match="expected one a sentence, that is 2, got 1"):
             translator.translate(SOURCES[:2], **options)
-    with pytest.raises(UserError, match="list of phrases"):
-        translator.translate(SOURCES[:2], constraints="lit")
+    wrong: list[Any] = ["lit", 3, ["lit", []], [["lit"], None], [1, 2]]
+    for constraints in wrong:
+        with pytest.raises(UserError, match="list of phrases"):
+            translator.translate(SOURCES[:2], constraints=constraints)
+    with pytest.raises(UserError, match="prefix: expected text, or a list of texts"):
+        translator.translate(SOURCES[:2], prefix=[1, 2])
+
+
+def test_settings_of_one_search_are_those_that_it_follows(tokenizers: TokenizerPair) -> None:  # noqa: F811
+    translator = build(tokenizers)
+    short = translator.translate(SOURCES, search=replace(SEARCH, max_source_pieces=3))
+    assert translator.warnings["source cut at 3 pieces"] == len(SOURCES) - 1  # the last is one word
+    sampling = build(tokenizers)
+    sampling.search = replace(SEARCH, max_source_pieces=3, sample=True)
+    assert sampling.translate(SOURCES, beam_size=SEARCH.beam_size) == short
 
 
 @pytest.mark.slow
 def test_an_ensemble_with_itself_is_itself(tokenizers: TokenizerPair) -> None:  # noqa: F811
     translator = build(tokenizers)
     both = translator.join([build(tokenizers)])
+    assert "ensemble of 4" in repr(both.join([both]))
     expected, found = translator.translate(SOURCES), both.translate(SOURCES)
     assert [each.text for each in found] == [each.text for each in expected]
     assert [each.score for each in found] == pytest.approx([each.score for each in expected])

@@ -90,12 +90,12 @@ class TranslateOptions:
             if not isinstance(value, kind | None):
                 raise UserError(f"{name}: expected {words}, got {shorten(repr(value))}")
         asked: dict[str, Any] = {"beam_size": self.beam_size, "batch_size": self.batch_size}
-        asked["sample"] = True if self.mbr else None
+        if self.beam_size is not None and (self.mbr is not None or (self.search and self.search.sample)):
+            raise UserError("beam_size: it is for beam search, but sampling was asked for: leave one out")
+        asked["sample"] = True if self.mbr else None if self.beam_size is None else False
         given = {name: value for name, value in asked.items() if value is not None}
         search = self.search or default
         search = replace(search, **given) if given else search  # checks all settings again
-        if self.beam_size is not None and (self.mbr is not None or (self.search and self.search.sample)):
-            raise UserError("beam_size: it is for beam search, but sampling was asked for: leave one out")
         if self.mbr is not None and not 2 <= self.mbr <= MOST_SAMPLES:
             raise UserError(f"mbr: expected 2 to {MOST_SAMPLES:,} samples, got {self.mbr}")
         most = self.mbr or (MOST_SAMPLES if search.sample else search.beam_size)
@@ -194,7 +194,8 @@ class TranslationCall:
         found = []
         for index, source in enumerate(self.pieces):
             alignment = _nothing(source) if self.options.aligned else None
-            found.append(Translation("", 0.0, alignment, engine=writer))
+            best = (ScoredText("", 0.0),) if self.options.n_best > 1 else ()
+            found.append(Translation("", 0.0, alignment, n_best=best, engine=writer))
             if not source.ids:
                 found[-1] = self._carried(index, found[-1])
         return found

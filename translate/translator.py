@@ -95,7 +95,8 @@ class Translator:
             if other.reads != self.reads:
                 kinds = f"{other.reads} and the first {self.reads} (data.read)"
                 raise UserError(f"ensemble: run {number} reads {kinds}; expected the same of all")
-        return replace(self, partners=tuple(others), warnings=Counter())
+        members = (member for other in others for member in other._members)
+        return replace(self, partners=(*self.partners, *members), warnings=Counter())
 
     def translate(
         self, sentences: Sequence[str], *, options: TranslateOptions | None = None, **keywords: Any
@@ -128,7 +129,9 @@ class Translator:
             before = [[read_markup(text).text for text in texts] for texts in before]
         texts = [sentence.text for sentence in marked]
         requests = self._requests(len(texts), options, config)
-        own, *others = (replace(member._reader(), unknown=self.unknown) for member in self._members)
+        own, *others = (
+            replace(member._reader(options.search), unknown=self.unknown) for member in self._members
+        )
         pieces = own.read(texts, words=options.aligned, previous=before)
         read = [other.read(texts, words=False, previous=before) for other in others]
         # The same warning of several members is about the same sentences.
@@ -155,6 +158,7 @@ class Translator:
             return self.engine
         config = options.search_config(self.search)
         given = options.beside_search + (["ensemble"] if self.partners else [])
+        given += ["max_source_pieces"] * (config.max_source_pieces > self.search.max_source_pieces)
         given += ["stop"] if config.stop != self.search.stop else []  # a run's own is said when it is loaded
         return self.engine.without(beyond(config, given, len(self.tokenizers.target)))
 
@@ -300,8 +304,8 @@ class Translator:
         if count:
             self.warnings[kind] += count
 
-    def _reader(self) -> SentenceReader:
-        limit = self.search.max_source_pieces
+    def _reader(self, search: SearchConfig | None = None) -> SentenceReader:
+        limit = (search or self.search).max_source_pieces
         if self.model.max_target_length is not None:  # learned positions have the same limit on both sides
             limit = min(limit, self.model.max_target_length - 1)
         return SentenceReader(self.tokenizers.source, limit, self.context)

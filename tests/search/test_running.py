@@ -9,9 +9,12 @@ import torch
 
 from tests.one_batch import beam_search
 from tests.search.test_beam import short_tempered
-from tests.tiny_models import BACKENDS, CASES, padded, random_sources, tiny_model
+from tests.tiny_models import BACKENDS, CASES, RECURRENT, padded, random_sources, tiny_model
+from translate.attention.additive import Additive
+from translate.attention.functional import additive_scores
+from translate.attention.memory import Memory
 from translate.config.search import SearchConfig
-from translate.models import Seq2Seq
+from translate.models import BahdanauRNN, Seq2Seq
 from translate.search import (
     Draw,
     Hypothesis,
@@ -205,4 +208,82 @@ def test_a_dropped_sentence_leaves_and_changes_no_other(
             beam_search(model, torch.tensor([sentences[key]]), None, config, record=every_head(model))[0]
             for key in kept
         ],
+    )
+
+
+@pytest.mark.parametrize("beam_size", [1, 5])
+@pytest.mark.parametrize("name", BACKENDS)
+def test_sentences_for_which_there_is_no_room_go_on_by_themselves(
+    name: str, beam_size: int, entered: list[tuple[int, int]]
+) -> None:
+    model = tiny_model(name)
+    groups = [random_sources([5] * size, seed=seed) for seed, size in enumerate((8, 9), 1)]
+    config = SearchConfig(beam_size=beam_size, batch_size=9, max_length=6, min_length=6)
+    found = together([model], groups, config)
+    assert (8, 1) in entered
+    sentences = [sentence for group in groups for sentence in group]
+    same(found, [beam_search(model, torch.tensor([each]), None, config)[0] for each in sentences])
+
+
+class Late(Supply):
+    """The second group comes after some steps."""
+
+    def __init__(self, steps: int) -> None:
+        super().__init__(range(2))
+        self.left = [0, steps]
+
+    def take(self, *arguments: Any) -> Any:
+        return super().take(*arguments) if self.left and self.left[0] <= 0 and [self.left.pop(0)] else None
+
+    def after_step(self, running: RunningBatch) -> None:
+        self.left = [steps - 1 for steps in self.left]
+
+
+def test_free_slots_do_not_run_past_learned_positions() -> None:
+    model = short_tempered("transformer-learned")
+    groups = [random_sources([5], seed=1), random_sources([5] * 10, seed=2)]
+    most = model.max_target_length
+    assert most is not None
+    config = SearchConfig(beam_size=2, max_length=most, min_length=most, max_length_ratio=most)
+
+    def begin(number: int) -> SentenceGroup:
+        keys = [(number, place) for place in range(len(groups[number]))]
+        return SentenceGroup(
+            keys, [Reader(model, torch.tensor(groups[number]), None)], [Request()] * len(keys)
+        )
+
+    found = dict(search(Late(5), begin, config, eager=True))
+    for (number, place), hypotheses in found.items():
+        source = torch.tensor([groups[number][place]])
+        same([hypotheses], beam_search(model, source, None, config))
+    assert len(found) == 11
+
+
+class PlainCoverage(Additive):
+    """Coverage without fertility, Tu et al. 2016: the state has a number for each position of the source."""
+
+    stateful = True
+
+    def initial_state(self, memory: Memory) -> torch.Tensor:
+        return memory.keys.new_zeros(memory.keys.shape[0], memory.keys.shape[2])
+
+    def advance(self, state: Any, weights: torch.Tensor | None) -> Any:
+        assert weights is not None
+        return state + weights.flatten(0, 2).to(state.dtype)
+
+    def scores(self, query: torch.Tensor, memory: Memory, state: Any = None) -> torch.Tensor:
+        keys = memory.keys.squeeze(1)
+        covered = keys.unsqueeze(1) + state.unflatten(0, (len(keys), -1)).unsqueeze(-1)
+        return additive_scores(self.query_projection(query), covered, self.direction).unsqueeze(1)
+
+
+def test_a_state_of_every_source_position_goes_along_with_any_memory() -> None:
+    torch.manual_seed(1)
+    model = BahdanauRNN(19, 23, PlainCoverage, **RECURRENT).double().eval()
+    groups = [random_sources([3] * 8, seed=1), random_sources([3, 9], seed=2)]
+    config = SearchConfig(beam_size=2, batch_size=9, max_length=8, min_length=8)
+    sentences = [sentence for group in groups for sentence in group]
+    same(
+        together([model], groups, config),
+        [beam_search(model, torch.tensor([each]), None, config)[0] for each in sentences],
     )

@@ -152,7 +152,7 @@ def word_log_probabilities(
     ids = wanted.flatten()
     rows = max(16, MAX_SCORES // len(model.output_weight))
     parts = []
-    for begin in range(0, len(states), rows):
+    for begin in range(0, max(1, len(states)), rows):
         scores = torch.log_softmax(model.logits(states[begin : begin + rows]).float(), dim=-1)
         parts.append(scores.gather(1, ids[begin : begin + rows, None]).squeeze(1))
     pieces = torch.cat(parts).view(wanted.shape)

@@ -154,7 +154,7 @@ def search_config(
         UserError: for a value that is impossible.
     """
     options: dict[str, Any] = {**asdict(search), **asdict(lengths), **asdict(samples)}
-    options["sample"] = samples.sample or None
+    options["sample"] = samples.sample or (None if search.beam_size is None else False)
     for name in ("prefix", "constraint", "ensemble", "mbr"):  # arguments of the call, not of the search
         del options[name]
     return replace(default, **{name: value for name, value in options.items() if value is not None})

@@ -92,10 +92,11 @@ class Positions(nn.Module):
         if self.kind in SINUSOIDS:
             return states + sinusoids(start, length, width, states.device, self.kind).to(states.dtype)
         if self.kind == "learned":
-            end = (int(start.max()) if isinstance(start, Tensor) else start) + length
+            if isinstance(start, Tensor):  # of a search, which ends sentences in time; free slots count on
+                places = positions_from(start, length, states.device)
+                return states + self.table[places.clamp_max(self.max_length - 1)]
+            end = start + length
             if end > self.max_length:
                 raise UserError(f"learned positions: {end} pieces are more than max_length={self.max_length}")
-            if isinstance(start, Tensor):
-                return states + self.table[positions_from(start, length, states.device)]
             return states + self.table[start:end]
         return states

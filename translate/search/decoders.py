@@ -118,8 +118,9 @@ class Decoders:
         """
         for index, length in enumerate(lengths):
             state, encoded = self.states[index], self.encoded[index]
-            encoded = encoded if _reads_source(state.attention) else encoded.narrow(length)
-            new = other.encoded[index].select(chosen).narrow(length)
+            new = other.encoded[index].select(chosen)
+            if not _reads_source(state.attention):
+                encoded, new = encoded.narrow(length), new.narrow(length)
             self.encoded[index] = _laid_out(encoded.put(slots, new, count))
             self.states[index] = state.put(slots, other.states[index], chosen, count, self.width)
         if self.recorder is not None and other.recorder is not None:

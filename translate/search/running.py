@@ -148,9 +148,10 @@ class RunningBatch:
         self._find_live()
         other._find_live()
         device = self.ids.device
-        self._put(
-            torch.tensor(slots, device=device), other, torch.tensor([p for p, _ in moving], device=device)
-        )
+        places = [place for place, _ in moving]
+        self._put(torch.tensor(slots, device=device), other, torch.tensor(places, device=device))
+        other.free += places
+        other.scores[places] = IMPOSSIBLE
 
     @torch.inference_mode()
     def drop(self, keys: Collection[Any]) -> None:

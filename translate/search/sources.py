@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from torch import Tensor
 
 from translate.config.data import TAG
-from translate.config.names import counted, escaped, listed
+from translate.config.names import counted, escaped, listed, shorten
 from translate.corpora.batching import pad
 from translate.errors import UserError
 from translate.models import Seq2Seq
@@ -177,15 +177,23 @@ def read_requests(
         raise UserError("prefix: there is no word in it; leave it out")
     if isinstance(constraints, str):
         raise UserError("constraints: expected a list of phrases, got one string; write [phrase]")
+    if not isinstance(constraints, Sequence | None):
+        raise UserError(f"constraints: expected a list of phrases, got {shorten(repr(constraints))}")
     if prefix is None and not constraints:
         return [Request()] * count
     prefixes = [prefix or ""] * count if prefix is None or isinstance(prefix, str) else list(prefix)
     given = list(constraints or ())
     alike = all(isinstance(phrase, str) for phrase in given)
-    phrases: list[Any] = [given] * count if alike else [list(texts) for texts in given]
+    phrases: list[Any] = [given] * count if alike else given
     for name, values in (("prefix", prefixes), ("constraints", phrases)):
         if len(values) != count:
             raise UserError(f"{name}: expected one a sentence, that is {count}, got {len(values)}")
+    if any(not isinstance(begin, str) for begin in prefixes):
+        raise UserError(f"prefix: expected text, or a list of texts, got {shorten(repr(prefix))}")
+    for texts in phrases:
+        if not isinstance(texts, list | tuple) or not all(isinstance(phrase, str) for phrase in texts):
+            got = shorten(repr(texts))
+            raise UserError(f"constraints: expected a list of phrases for every sentence, got {got}")
     pieces = functools.cache(functools.partial(_known_pieces, tokenizer))
     found = [
         Request(pieces("prefix", begin) if begin else (), [pieces("constraint", text) for text in texts])
