@@ -78,6 +78,11 @@ class Translator:
         return self.tokenizers.source.reads
 
     @property
+    def most_context(self) -> int:
+        """The most previous sentences that the model, or a member of the ensemble, reads."""
+        return max(member.context.sentences for member in self._members)
+
+    @property
     def device(self) -> torch.device:
         return next(self.model.parameters()).device
 
@@ -287,7 +292,7 @@ class Translator:
         Raises:
             UserError: for context that no member reads, or that does not fit the sentences.
         """
-        reads = any(member.context.sentences for member in self._members)
+        reads = self.most_context
         if previous is None:
             self._warn(WITHOUT_CONTEXT, sum(bool(sentence.strip()) for sentence in sentences) if reads else 0)
             return

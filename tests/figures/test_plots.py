@@ -27,6 +27,18 @@ def test_curves_are_drawn_alike_whatever_the_user_s_settings(tmp_path: Path) -> 
     assert first.read_bytes() == second.read_bytes()
 
 
+def test_names_of_systems_are_shown_as_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[Figure] = []
+    monkeypatch.setattr(plots, "save", lambda found, path: drawn.append(found))
+    names = ["_old", "$x^{$"]
+    part = {"shortest": 1, "longest": 9, "bleu": dict.fromkeys(names, 20.0)}
+    plots.draw_lengths([part], tmp_path / "a.svg")
+    legend = drawn[0].axes[0].get_legend()
+    assert legend is not None
+    assert [text.get_text() for text in legend.get_texts()] == names
+    drawn[0].canvas.draw()
+
+
 def test_curves_have_a_panel_a_score(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     drawn: list[Figure] = []
 

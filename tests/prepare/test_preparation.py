@@ -102,6 +102,14 @@ def test_pairs_are_held_out_where_no_files_are_given(tmp_path: Path) -> None:
     assert Counter(together) == Counter(PAIRS)
 
 
+def test_the_last_pair_is_not_held_out_and_kept_as_well(tmp_path: Path) -> None:
+    files = write_pairs(tmp_path, "a", PAIRS[:2])
+    prepare(recipe({"a": files}, validation_pairs=1, test_pairs=1, **NEAR), tmp_path / "out")
+    found = [pairs_of(tmp_path / "out", split) for split in ("train", "validation")]
+    assert [len(pairs) for pairs in found] == [1, 1]
+    assert Counter(found[0] + found[1]) == Counter(PAIRS[:2])
+
+
 @pytest.mark.parametrize(("overlap", "left"), [("keep", 100), ("pair", 95), ("side", 93)])
 def test_overlaps_with_tests_are_told_and_dropped_on_request(tmp_path: Path, overlap: str, left: int) -> None:
     test = [*PAIRS[:5], (PAIRS[5][0], "Autre chose ."), ("Something else .", PAIRS[6][1]), ("Oh !", "Ah !")]

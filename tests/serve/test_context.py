@@ -7,7 +7,7 @@ import pytest
 
 from tests.serve.client import Client
 from translate.serve.catalogue import Catalogue, Served
-from translate.text.documents import ContextSize
+from translate.text.documents import ALONE, ContextSize
 from translate.translator import Translator
 
 TEXTS = ["I love you . An old woman sees the dog . A man sleeps .", "A man sleeps ."]
@@ -24,6 +24,9 @@ def test_sentences_are_read_after_those_before_them_in_their_text(
     serve: Callable[..., Client], reading: Translator
 ) -> None:
     client = serve(models=Catalogue([Served("tiny", "en", "fr", reading)]))
+    ensemble = replace(reading, context=ALONE).join([reading])
+    other = serve(models=Catalogue([Served("tiny", "en", "fr", ensemble)]))
+    assert other.post("/v1/translate", text=TEXTS, split_sentences=True).json["warnings"] == []
     expected = reading.translate([*SENTENCES, SENTENCES[2]], context=CONTEXT)
     assert expected[2].score != expected[3].score
     found = client.post("/v1/translate", text=TEXTS, split_sentences=True).json

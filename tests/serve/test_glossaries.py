@@ -3,7 +3,10 @@
 import random
 import re
 
-from translate.serve.glossaries import MOST_TERMS, Glossary
+import pytest
+
+from translate.serve.glossaries import MOST_TERMS, Glossary, read_entries
+from translate.serve.web.requests import RefusalError
 
 WORDS = ["the", "dog", "dogs", "hot", "hot dog", "hot dog stand", "cat", "São", "C++"]
 
@@ -13,6 +16,13 @@ def test_terms_are_those_that_stand_in_the_sentence_as_whole_words() -> None:
     assert glossary.terms("a hot dog and a cat") == ["saucisse", "chat"]
     assert glossary.terms("hot dogs, scat, C++ !") == ["C++"]
     assert glossary.terms("") == []
+
+
+@pytest.mark.parametrize(("form", "mark"), [("tsv", "\t"), ("csv", ",")])
+def test_a_wrong_line_is_named_by_its_number_in_the_text(form: str, mark: str) -> None:
+    assert read_entries(f"\n\ndog{mark}chien\n", form) == {"dog": "chien"}
+    with pytest.raises(RefusalError, match="entries: line 4: expected a term and its translation"):
+        read_entries(f"\n\ndog{mark}chien\ncat\n", form)
 
 
 def test_the_longest_term_counts() -> None:

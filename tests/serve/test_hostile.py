@@ -171,12 +171,12 @@ class TestKeys:
 
     def test_a_file_of_keys(self, tmp_path: Path) -> None:
         path = tmp_path / "keys.txt"
-        path.write_text(f"# for the tests\n\n{KEY}\n  second-key-0123456789  \n")
+        path.write_text(f"# for the tests\n\n  # another comment\n{KEY}\n  second-key-0123456789  \n")
         keys = Keys.read(path)
         assert keys.needed
         assert keys.accept(KEY)
         assert keys.accept("second-key-0123456789")
-        assert not any(map(keys.accept, ("# for the tests", "", None)))
+        assert not any(map(keys.accept, ("# for the tests", "# another comment", "", None)))
 
     @pytest.mark.parametrize(
         ("content", "says"),

@@ -85,6 +85,15 @@ def test_the_same_text_whatever_travels_beside_it(
             assert text == other.text
 
 
+@pytest.mark.parametrize(
+    "body", [{"text": "   "}, {"text": "<b></b>", "markup": True}, {"text": " ", "method": "gradient"}]
+)
+def test_a_blank_text_has_an_empty_translation(client: Client, body: dict[str, Any]) -> None:
+    reply = client.post("/v1/translate", **body)
+    assert reply.status == 200
+    assert [each["target_words"] for each in reply.json["translations"]] == [[]]
+
+
 def test_sentences_of_a_text_one_by_one(client: Client, translator: Translator) -> None:
     text = " I love you . A man sleeps .\n\n  You sleep ."
     (found,) = client.post("/v1/translate", text=text, split_sentences=True).json["translations"]

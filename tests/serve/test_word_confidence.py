@@ -3,6 +3,7 @@
 import json
 import shutil
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from translate.errors import UserError
 from translate.runs.load import load
 from translate.serve.catalogue import open_catalogue
 from translate.serve.word_confidence import EDGES, FILE, Band, Confidence, count, store, stored
+from translate.text.documents import ContextSize
 from translate.translator import Translator
 
 SOURCES = ["I love you .", "the old woman sees the dog .", "", "a man sleeps ."]
@@ -43,6 +45,16 @@ def test_each_word_of_the_reference_makes_one_word_right(client: Client, transla
     assert all(band.right == band.words for band in same.bands)
     twice = count(translator, SOURCES[:1], [rows[0]["target_words"][0]["text"]], "dev")
     assert sum(band.right for band in twice.bands) == 1
+
+
+def test_words_are_counted_with_the_context_that_the_server_reads(translator: Translator) -> None:
+    reading = replace(translator, context=ContextSize(1, 50), warnings=Counter())
+    context = [[], SOURCES[:1], SOURCES[1:2], SOURCES[1:2]]
+    found = reading.translate(SOURCES, context=context)
+    same = count(reading, SOURCES, [each.text for each in found], "dev", context)
+    assert all(band.right == band.words for band in same.bands)
+    assert not any("previous" in warning for warning in reading.warnings)
+    assert count(reading, SOURCES, [each.text for each in found], "dev") != same
 
 
 @pytest.fixture

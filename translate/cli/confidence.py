@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Annotated
 
+from translate.cli.console import print_warnings
 from translate.cli.options import AsJson, MachineOptions, Run, check_direction, flag, option, with_groups
 from translate.errors import UserError
 
@@ -45,8 +46,9 @@ def confidence(
         names = f"{source.name} and {reference.name}"  # clients of the server read them
         pairs = pairs_of_files(source, reference, None)._replace(name=names)
     translator = machine.load(run)
-    found = count(translator, pairs.source, pairs.target, pairs.name)
+    found = count(translator, pairs.source, pairs.target, pairs.name, pairs.context)
     place = store(run, found, translator.model)
+    print_warnings(translator)
     if as_json:
         print(json.dumps(found.described()))
         return

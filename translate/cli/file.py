@@ -70,7 +70,7 @@ def file(
     options = options_of(
         translator, OutputOptions(), AlignmentOptions(markup=True), search, lengths, SampleOptions(), machine
     )
-    most = translator.context.sentences
+    most = translator.most_context
     context = list(previous_sentences(sentences, most)) if most else None
     texts, bar = list[str](), progress(total=len(sentences), quiet_meanwhile=True)
     with parallel_search(translator, len(sentences)):

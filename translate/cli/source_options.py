@@ -78,13 +78,12 @@ def most_context(translator: "Translator", *given: str) -> int:
     Raises:
         UserError: if it reads none, and options that need them are ``given``.
     """
-    reads = max(member.context.sentences for member in (translator, *translator.partners))
-    if given and not reads:
+    if given and not translator.most_context:
         raise UserError(
             f"{given[0]}: this run reads no previous sentences; expected one trained with "
             "data.context_sentences"
         )
-    return reads
+    return translator.most_context
 
 
 def other_length(path: Path | None, ids: int, sentences: str) -> UserError:

@@ -156,7 +156,7 @@ def _cuts(executor: Executor, recipe: Recipe, inputs: list[Input]) -> list[int]:
         if wanted and not any(given.split == number for given in inputs):
             held += min(wanted, max(1, total // 10))
         if not 0 < held < total:
-            cuts.append(-1)
+            cuts.append(cuts[-1])
             continue
         last = f"SELECT order_key FROM kept ORDER BY order_key LIMIT {held}"
         cuts.append(query(executor, f"SELECT max(order_key) AS last FROM ({last}) t")[0]["last"])

@@ -107,13 +107,13 @@ def read_entries(text: str, form: str) -> dict[str, str]:
         lines = (
             csv.reader(io.StringIO(text)) if form == "csv" else [row.split("\t") for row in text.splitlines()]
         )
-        rows = [row for row in lines if any(map(str.strip, row))]
+        rows = [(number, row) for number, row in enumerate(lines, 1) if any(map(str.strip, row))]
     except csv.Error as error:
         raise RefusalError(400, "entries: damaged CSV") from error
     if not 0 < len(rows) <= MAX_ENTRIES:
         raise RefusalError(400, f"entries: {len(rows):,} lines; expected 1 to {MAX_ENTRIES:,}")
     found: dict[str, str] = {}
-    for number, row in enumerate(rows, 1):
+    for number, row in rows:
         columns = [column.strip() for column in row[:2]]
         if len(columns) < 2 or not all(0 < len(column) <= MAX_CHARACTERS for column in columns):
             expected = f"expected a term and its translation, of 1 to {MAX_CHARACTERS} characters"

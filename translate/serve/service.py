@@ -36,7 +36,7 @@ def context_of(served: Served, texts: Iterable[Sequence[str]]) -> list[list[str]
 
     ``None`` if the run reads no previous sentences.
     """
-    most = served.translator.context.sentences
+    most = served.translator.most_context
     return [before for text in texts for before in previous_sentences(text, most)] if most else None
 
 

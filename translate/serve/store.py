@@ -1,6 +1,7 @@
 """Files of clients, such as translated documents, in a folder that all workers of a server share."""
 
 import json
+import math
 import os
 import re
 import secrets
@@ -49,7 +50,8 @@ class Store:
         """The fields and the content of a file, if it is still there."""
         if not isinstance(name, str) or not _NAME.fullmatch(name):
             return None
-        self._tidy()
+        if self.most_seconds < math.inf:
+            self._tidy()
         try:
             fields, _, content = (self.folder / name).read_bytes().partition(b"\n")
         except FileNotFoundError:

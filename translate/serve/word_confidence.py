@@ -19,6 +19,7 @@ from translate.config.names import shorten
 from translate.errors import UserError
 from translate.models import Seq2Seq
 from translate.search import read_sources
+from translate.search.sources import Previous
 from translate.text.bounded import read_json
 from translate.text.file_writing import write_text
 from translate.text.tokenizer import BOS, EOS, PAD, UNK
@@ -105,7 +106,11 @@ def next_pieces(
 
 
 def count(
-    translator: Translator, sources: Sequence[str], references: Sequence[str], split: str
+    translator: Translator,
+    sources: Sequence[str],
+    references: Sequence[str],
+    split: str,
+    context: Previous | None = None,
 ) -> Confidence:
     """Translate the sources and count which words stand in the references.
 
@@ -113,8 +118,8 @@ def count(
     word that the reference does not have counts as wrong.
     """
     words, right = [0] * (len(EDGES) - 1), [0] * (len(EDGES) - 1)
-    results, target = translator.translate(sources), translator.tokenizers.target
-    call = translator.begin(sources, alignments=True)
+    results, target = translator.translate(sources, context=context), translator.tokenizers.target
+    call = replace(translator, warnings=Counter()).begin(sources, alignments=True, context=context)
     pairs = [call.pair(index, target.ids(result.tokens)) for index, result in enumerate(results)]
     with torch.no_grad():
         shares = word_probabilities([translator.model], [[source.ids for source in call.pieces]], pairs)

@@ -118,6 +118,38 @@ def test_odt() -> None:
     assert [teletype.extractText(each) for each in found.getElementsByType(Span)] == ["BIG"]
 
 
+def test_notes_boxes_and_page_breaks_of_odt() -> None:
+    text, office = (f"urn:oasis:names:tc:opendocument:xmlns:{name}:1.0" for name in ("text", "office"))
+    body = (
+        "<text:p>Hello world<text:note><text:note-body><text:p>A footnote.</text:p></text:note-body>"
+        "</text:note> goes on over<text:soft-page-break/> a page.</text:p>"
+    )
+    content = f'<office:text xmlns:text="{text}" xmlns:office="{office}">{body}</office:text>'
+    document = read("a.odt", zipped(mimetype="application/vnd.oasis.opendocument.text", content_xml=content))
+    assert document.sentences == ["Hello world<x0/> goes on over<x1/> a page.", "A footnote."]
+    archive = zipfile.ZipFile(io.BytesIO(document.write(shout(document.sentences))))
+    written = archive.read("content.xml").decode()
+    assert ">HELLO WORLD<" in written
+    assert ">A FOOTNOTE.<" in written
+
+
+def test_hyphens_and_tracked_changes_of_docx_end_no_sentence() -> None:
+    run = "<w:r><w:t xml:space='preserve'>{}</w:t></w:r>".format
+    body = (
+        "<w:p><w:r><w:t>Well</w:t><w:noBreakHyphen/><w:t>known Donau</w:t><w:softHyphen/><w:t>dampf is "
+        "long.</w:t></w:r></w:p><w:p>"
+        + run("A ")
+        + "<w:ins>"
+        + run("big ")
+        + "</w:ins><w:del><w:r><w:delText>"
+        "small </w:delText></w:r></w:del>" + run("dog sleeps.") + "</w:p>"
+    )
+    document = read("a.docx", word(body))
+    assert document.sentences == ["Well\u2011known Donaudampf is long.", "A <g0>big </g0><x1/>dog sleeps."]
+    written = document.write(shout(document.sentences))
+    assert b"<w:delText>small </w:delText>" in zipfile.ZipFile(io.BytesIO(written)).read("word/document.xml")
+
+
 PO = r"""# kept
 msgid ""
 msgstr ""
@@ -136,6 +168,12 @@ msgstr[0] ""
 msgstr[1] ""
 msgstr[2] ""
 
+msgid "One page"
+msgid_plural "%d pages"
+msgstr[0] "Une page (gardée)"
+msgstr[1] ""
+msgstr[2] ""
+
 #, fuzzy
 msgid "unsure"
 msgstr "incertain"
@@ -149,12 +187,21 @@ def test_po() -> None:
     import polib
 
     document = read("a.po", PO.encode(), "en")
-    assert document.sentences == ["Hello <g0>%s</g0>.", "See you", "One file", "%d files"]
-    written = document.write(["<g0>%s</g0>, salut .", "À bientôt", "Un fichier", "%d fichiers"]).decode()
+    assert document.sentences == [
+        "Hello <g0>%s</g0>.",
+        "See you",
+        "One file",
+        "%d files",
+        "One page",
+        "%d pages",
+    ]
+    translations = ["<g0>%s</g0>, salut .", "À bientôt", "Un fichier", "%d fichiers", "Une page", "%d pages"]
+    written = document.write(translations).decode()
     found = {entry.msgid: entry for entry in polib.pofile(written)}
     assert found["Hello <b>%s</b>.\nSee you\n"].msgstr == "<b>%s</b>, salut .\nÀ bientôt\n"
     assert found["Hello <b>%s</b>.\nSee you\n"].flags == ["c-format"]
     assert found["One file"].msgstr_plural == {0: "Un fichier", 1: "%d fichiers", 2: "%d fichiers"}
+    assert found["One page"].msgstr_plural == {0: "Une page (gardée)", 1: "%d pages", 2: "%d pages"}
     assert (found["unsure"].msgstr, found["Done"].msgstr) == ("incertain", "Fini")
     assert written.startswith("# kept\n")
 

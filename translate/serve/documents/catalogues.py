@@ -58,7 +58,7 @@ class _Message(TaggedText):
         if not self.entry.msgid_plural:
             self.entry.msgstr = text
         for form in self.entry.msgstr_plural:
-            if (form == 0) == (self.number == 0):
+            if (form == 0) == (self.number == 0) and not self.entry.msgstr_plural[form]:
                 self.entry.msgstr_plural[form] = text
         return text
 

@@ -16,13 +16,15 @@ _SPACE = "{http://www.w3.org/XML/1998/namespace}space"
 _DOCX_PART = re.compile(r"word/(?:document|header\d*|footer\d*|footnotes|endnotes|comments)\.xml")
 _ODT_PART = re.compile(r"content\.xml|styles\.xml")
 _WRAPPERS = frozenset(f"{_W}{name}" for name in ("hyperlink", "ins", "smartTag", "fldSimple", "moveTo"))
-_DROPPED = frozenset(f"{_W}{name}" for name in ("proofErr", "lastRenderedPageBreak"))
-_MARKS = frozenset(("bookmarkStart", "bookmarkEnd", "commentRangeStart", "commentRangeEnd"))
+_DROPPED = frozenset(f"{_W}{name}" for name in ("proofErr", "lastRenderedPageBreak", "softHyphen"))
+_MARKS = frozenset(
+    ("bookmarkStart", "bookmarkEnd", "commentRangeStart", "commentRangeEnd", "del", "moveFrom")
+)
 _ALONE = frozenset(("footnoteReference", "endnoteReference", "commentReference", "drawing", "pict", "object"))
 _TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
 _ODT = Rules(
     wrappers=frozenset((f"{_TEXT}span", f"{_TEXT}a")),
-    breaks=frozenset((f"{_TEXT}tab", f"{_TEXT}line-break", f"{_TEXT}soft-page-break")),
+    breaks=frozenset((f"{_TEXT}tab", f"{_TEXT}line-break")),
     spaces=f"{_TEXT}s",
     count=f"{_TEXT}c",
 )
@@ -109,6 +111,8 @@ class _Paragraph:
         for child in run:
             if child.tag == f"{_W}t":
                 self.tokens.append(child.text or "")
+            elif child.tag == f"{_W}noBreakHyphen":
+                self.tokens.append("\u2011")
             elif child is not own and child.tag not in _DROPPED:
                 self._add("alone" if _local(child) in _ALONE else "break", (own, child))
 

@@ -166,7 +166,8 @@ class Mixed:
                 path[-1].append(new)
                 path.append(new)
             else:
-                new = deepcopy(self.held[token.number])
+                held = self.held[token.number]
+                new = held if into is None else deepcopy(held)  # sentences of a note in it are written later
                 new.tail = None
                 path[-1].append(new)
 

@@ -33,7 +33,7 @@ class Keys:
             raise UserError(f"{path}: there is no such file of keys") from error
         except UnicodeDecodeError as error:
             raise UserError(f"{path}: not UTF-8; expected one key a line") from error
-        keys = [line.strip() for line in lines if line.strip() and not line.startswith("#")]
+        keys = [line.strip() for line in lines if line.strip() and not line.strip().startswith("#")]
         if not keys:
             raise UserError(f"{path}: there is no key in it; expected one a line")
         for number, key in enumerate(keys, 1):
