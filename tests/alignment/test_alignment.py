@@ -3,7 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from translate.alignment.alignment import Alignment
+from translate.alignment.alignment import Alignment, AlignmentChoice
 from translate.errors import UserError
 
 WEIGHTS = [[0.94, 0.04, 0.02], [0.12, 0.0, 0.88], [0.0, 0.0, 0.0], [0.5, 0.5, 0.0]]
@@ -67,3 +67,11 @@ def test_wrong_threshold(alignment, threshold):
 def test_empty_sides():
     assert Alignment([], ["a"], np.zeros((1, 0))).pharaoh() == ""
     assert Alignment(["a"], [], np.zeros((0, 1))).links() == frozenset()
+
+
+def test_a_caption_tells_the_guided_head_alone():
+    choice = AlignmentChoice(1, (0,), 1, guided=1)
+    assert choice.caption == "layer 1, head 0, shift 1 (guided)"
+    for other in (replace(choice, layer=0), replace(choice, heads=(1,)), replace(choice, guided=None)):
+        assert "guided" not in other.caption
+    assert AlignmentChoice.from_dict(choice.to_dict()).guided is None  # which the settings of a run tell

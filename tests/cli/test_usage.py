@@ -44,6 +44,11 @@ from translate.cli.main import run
             "translate align pair --help)",
         ),
         (
+            "align compare runs/a runs/b hi du --with runs/c --out c.png",
+            "got unexpected extra argument(s) (du); a sentence of several words is put in quotes, a further "
+            "run is --with RUN (see translate align compare --help)",
+        ),
+        (
             "align runs/mine hi --target du",
             "no such option --target of translate align pair; TARGET stands without a name: translate align "
             "pair RUN SOURCE TARGET (see translate align pair --help)",

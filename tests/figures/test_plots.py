@@ -27,6 +27,16 @@ def test_curves_are_drawn_alike_whatever_the_user_s_settings(tmp_path: Path) -> 
     assert first.read_bytes() == second.read_bytes()
 
 
+def test_points_of_a_few_steps_join_the_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[Figure] = []
+    monkeypatch.setattr(plots, "save", lambda found, path: drawn.append(found))
+    steps = {50: 6.0, 100: 5.0, 131: 4.0, 150: 3.0, 169: 2.0, 172: 9.0}  # went on after 131 and 150
+    rows = [{"kind": "train", "step": step, "nll": nll} for step, nll in steps.items()]
+    plots.draw_curves(rows, tmp_path / "x.png")
+    points = drawn[0].axes[0].lines[0].get_xydata()
+    assert np.allclose(np.asarray(points), [(50, 6.0), (100, 5.0), (131, 4.0), (169, 2.5)])
+
+
 def test_names_of_systems_are_shown_as_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     drawn: list[Figure] = []
     monkeypatch.setattr(plots, "save", lambda found, path: drawn.append(found))

@@ -202,7 +202,9 @@ def test_time_is_the_length_of_a_run(tmp_path: Path, capsys):
     assert json.loads((run / "scores.json").read_text())["steps"] > steps
 
 
-@pytest.mark.parametrize("override", ["model/attention=dot", "run.name=b", "run.directory=b", "data=files"])
+@pytest.mark.parametrize(
+    "override", ["model/attention=dot", "run.name=b", "run.directory=b", "data=files", "model=rnn_luong"]
+)
 def test_what_a_run_that_goes_on_keeps(tmp_path: Path, override: str):
     with pytest.raises(UserError, match=f"{override}: a run that goes on keeps its folder, model and corpus"):
         config_to_resume(tmp_path, [override])

@@ -3,12 +3,14 @@
 import json
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
 import numpy as np
 import pytest
 import torch
+from omegaconf import OmegaConf
 from safetensors.torch import load_file, save_file
 
 import translate
@@ -161,3 +163,19 @@ def test_a_run_of_another_version_is_refused(
         translate.load(run, device="cpu")
     (run / "config.yaml").write_text(text.replace(__version__, __version__.rpartition(".")[0] + ".99", 1))
     translate.load(run, device="cpu")
+
+
+@pytest.mark.parametrize(("weight", "layer"), [(0.5, 0), (0.0, None)])
+def test_pictures_tell_which_head_was_guided(
+    tiny_runs: dict[str, Path], tmp_path: Path, weight: float, layer: int | None
+) -> None:
+    run = Path(shutil.copytree(tiny_runs["transformer"], tmp_path / "run", symlinks=True))
+    config = OmegaConf.load(run / "config.yaml")
+    config.training.guided_alignment = weight
+    OmegaConf.save(config, run / "config.yaml")
+    translator = translate.load(run, device="cpu")
+    assert translator.choice.guided == layer
+    translator.choice = replace(translator.choice, layer=0, heads=(0,))
+    (result,) = translator.translate(["I sleep ."], alignments=True)
+    assert result.alignment is not None
+    assert ("(guided)" in result.alignment.method) == (layer == 0)

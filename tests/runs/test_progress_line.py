@@ -1,4 +1,5 @@
 import re
+import shlex
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -163,7 +164,8 @@ def test_the_closing_lines_add_up(tmp_path: Path) -> None:
     progress = Progress(
         step=19, epoch=1, seconds=153, validation_seconds=122, best=[(0.0, -5.74, 19)], best_step=19
     )
-    shown = "\n".join(closing_lines(settings, progress, {"tokens_per_second": 3.0}, "", directory))
+    shown = "\n".join(closing_lines(settings, progress, {"tokens_per_second": 3.0}, "", directory, "I'm it."))
     assert "19, 1 whole epoch\n" in shown
     assert "0:31 in steps and 2:02 in validation, beside the preparation" in shown
     assert "bleu below 1, nll 5.740 at step 19" in shown
+    assert shlex.split(shown.splitlines()[-1])[2:] == ["translate", "text", "runs/x", "I'm it."]

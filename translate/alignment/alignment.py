@@ -1,7 +1,7 @@
 """The soft alignment of a pair or of a document, and the choice of the attention that is shown as it."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -228,6 +228,7 @@ class AlignmentChoice:
         shift: 0 takes the row that predicts a target piece, 1 the row whose decoder input it is.
         threshold: weights between words of at least this are links; 0 links each target word to the source
             word with the largest weight.
+        guided: the layer whose first head word links taught in training, if they did; it is not stored.
     Raises:
         UserError: for a value out of range, since values may come from a run's files.
     """
@@ -236,6 +237,7 @@ class AlignmentChoice:
     heads: tuple[int, ...]
     shift: int
     threshold: float = 0.0
+    guided: int | None = field(default=None, compare=False, kw_only=True)
 
     def __post_init__(self) -> None:
         for name, kind in _OF_CHOICE.items():
@@ -250,8 +252,9 @@ class AlignmentChoice:
 
     @property
     def caption(self) -> str:
-        """Layer, heads and, if the rows are those of inputs, the shift, in words."""
-        return f"{self.layer_and_heads}{', shift 1' * self.shift}"
+        """Layer, heads, the shift if the rows are those of inputs, and whether links taught it, in words."""
+        guided = " (guided)" * ((self.layer, self.heads) == (self.guided, (0,)))
+        return f"{self.layer_and_heads}{', shift 1' * self.shift}{guided}"
 
     @property
     def links_from(self) -> str:
@@ -262,7 +265,7 @@ class AlignmentChoice:
         return f"{self.layer_and_heads}, shift {self.shift}, links from {self.links_from}"
 
     def to_dict(self) -> dict[str, Any]:
-        return {**asdict(self), "heads": list(self.heads)}
+        return {name: getattr(self, name) for name in _OF_CHOICE} | {"heads": list(self.heads)}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> "AlignmentChoice":

@@ -78,7 +78,7 @@ class MethodReport:
         rows = [[", ".join(pair), *map(_number, agreed)] for pair, agreed in self.agreements.items()]
         lines += ["", *aligned([["methods", "rank correlation", "same link"], *rows])]
         if self.scores:
-            rows = [[method, *map(_number, found)] for method, found in self.scores.items()]
+            rows = [[method, *(f"{100 * x:.2f} %" for x in found)] for method, found in self.scores.items()]
             lines += ["", *aligned([["method", "AER", "precision", "recall", "F1"], *rows])]
         return [*lines, "", *self._disputed_lines(total)]
 

@@ -64,13 +64,12 @@ def page_of(
                 _disputed(alignments["attention"], alignments["erasure"]) if "erasure" in alignments else {},
             )
         )
-    chosen = f"{choice.layer_and_heads}, shift {choice.shift}"
     return Page(
         pairs[0].source_words,
         alternatives,
         chosen=(choice.layer, choice.heads),
         languages=languages,
-        note=": ".join(part for part in (note, chosen) if part),
+        note=": ".join(part for part in (note, choice.caption) if part),
     )
 
 

@@ -26,10 +26,12 @@ def write_table(runs: Sequence[SweepRun], path: Path) -> list[str]:
     bests = [_best_validation(run.directory) for run in runs]
     varied = list(dict.fromkeys(key for run in runs for key in run.values))
     measured = [name for name in SCORES if any(name in best for best in bests)]
-    rows = [["run", *varied, "best step", *measured, "time"]]
+    titles = ["aer, %" if name == "aer" else name for name in measured]
+    rows = [["run", *varied, "best step", *titles, "time"]]
     for run, best in zip(runs, bests, strict=True):
         values = [run.values.get(key, "") for key in varied]
-        scores = [f"{best[name]:.3f}" if name in best else "" for name in measured]
+        shown = best | {"aer": 100 * best.get("aer", 0.0)}
+        scores = [f"{shown[name]:.3f}" if name in best else "" for name in measured]
         time = clock(best["time"]) if "time" in best else ""
         rows.append([run.directory.name, *values, str(best.get("step", "")), *scores, time])
     write_text(path, "".join("\t".join(row) + "\n" for row in rows))

@@ -123,8 +123,9 @@ def usage_message(error: Any, command: str | None = None) -> str:
         message += "; files are given by name, as --source FILE"
         if "--reference" in _options(context.command):
             message += ", and several runs to translate compare"
-    elif "unexpected extra argument" in message and "align" in path:
+    elif "unexpected extra argument" in message and context and "align" in path:
         message += "; a sentence of several words is put in quotes"
+        message += ", a further run is --with RUN" * ("--with" in _options(context.command))
     elif "' is not one of '" in message:
         given, *choices = re.findall(r"'([^']*)'", message.partition(": ")[2])
         initials = {"".join(word[:1] for word in choice.split("-")): choice for choice in choices}  # gdfa

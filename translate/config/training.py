@@ -112,6 +112,12 @@ class TrainingConfig:
         """Whether the words of training pairs must be linked."""
         return bool(self.guided_alignment) or self.augment.needs_links
 
+    def guided_of(self, layers: int) -> int | None:
+        """The layer whose first head word links teach, of a model with as many ``layers`` of attention."""
+        if not self.guided_alignment:
+            return None
+        return (layers - 1) // 2 if self.guided_layer is None else self.guided_layer
+
     def __post_init__(self) -> None:
         if self.guided_links is not None and not self.needs_links:
             raise ValueError(NO_EFFECT.format("guided_links", "training.guided_alignment, such as 0.5"))

@@ -16,16 +16,20 @@ def draw_curves(rows: Sequence[Mapping[str, Any]], path: Path) -> Path:
     """Draw the rows of ``metrics.jsonl``, with a panel for each score that the run measured."""
     trained = [row for row in rows if row["kind"] == "train" and "nll" in row]
     gaps = [after - before for before, after in pairwise((0, *(row["step"] for row in trained)))]
-    usual = max(gaps, default=0)
-    # A mean of a few steps, at an end or an interruption, is no point of the curve.
-    trained = [row for row, gap in zip(trained, gaps, strict=True) if 2 * gap >= usual]
+    points: list[tuple[int, float]] = []
+    steps = total = 0.0
+    for row, gap in zip(trained, gaps, strict=True):
+        steps, total = steps + gap, total + gap * row["nll"]
+        if 2 * steps >= max(gaps):  # means of a few steps, at an interruption, join the next
+            points.append((row["step"], total / steps))
+            steps = total = 0.0
     validated = [row for row in rows if row["kind"] == "validation"]
     panels = [(key, title) for key, title in _CURVES if key == "nll" or any(key in row for row in validated)]
     with drawing(()):
         figure = Figure(figsize=(4.2 * len(panels), 3.2), layout="constrained")
         for axes, (key, title) in zip(figure.subplots(1, len(panels), squeeze=False)[0], panels, strict=True):
             if key == "nll":
-                axes.plot([row["step"] for row in trained], [row["nll"] for row in trained], label="training")
+                axes.plot([x for x, _ in points], [y for _, y in points], label="training")
                 pairs = [(row["step"], row["nll"]) for row in validated]
                 axes.plot([x for x, _ in pairs], [y for _, y in pairs], marker="o", label="validation")
                 axes.set_ylabel("nats a token")

@@ -166,11 +166,10 @@ def build_schedule(settings: Settings) -> Schedule:
 
 def guided_alignment(settings: Settings, model: Seq2Seq) -> GuidedAlignment | None:
     """The guided-alignment term of the loss, if it has a weight."""
-    config = settings.training
-    if not config.guided_alignment:
+    config, last = settings.training, model.num_attention_layers - 1
+    layer = config.guided_of(last + 1)
+    if layer is None:
         return None
-    last, layer = model.num_attention_layers - 1, config.guided_layer
-    layer = last // 2 if layer is None else layer
     if layer > last:
         raise UserError(f"training.guided_layer: attention layer: expected 0 to {last}, got {layer}")
     return GuidedAlignment(config.guided_alignment, layer, config.guided_shift)

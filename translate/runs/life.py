@@ -130,7 +130,7 @@ def with_languages(settings: Settings, corpus: Corpus) -> Settings:
 def translator_of(job: Job, assembly: Assembly) -> Translator:
     """The translator that validates, and at last is scored."""
     settings, model = job.settings, assembly.model
-    choice = job.world.from_main(lambda: read_choice(job.directory, model))
+    choice = job.world.from_main(lambda: read_choice(job.directory, model, settings.training))
     languages = settings.data.source_language or "", settings.data.target_language or ""
     context = ContextSize.of(settings.data)
     return Translator(model, assembly.tokenizers, settings.search, choice, languages, context=context)

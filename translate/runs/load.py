@@ -1,6 +1,7 @@
 """A trained run, read from its folder."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from translate.config.files import leaves
 from translate.config.names import shorten
 from translate.config.settings import Settings, check_config
 from translate.config.targets import import_plugin, instantiate
+from translate.config.training import TrainingConfig
 from translate.errors import UserError
 from translate.models import Seq2Seq
 from translate.models.sizes import SizeLimit
@@ -80,7 +82,7 @@ def load(
     load_into(model, folder)
     model.read_documents(settings.data.context_sentences)
     model.eval()
-    choice, kind = read_choice(directory, model), "int8" if int8 else precision
+    choice, kind = read_choice(directory, model, settings.training), "int8" if int8 else precision
     chosen = choose(engine, model, tokenizers, settings.search, choice, chosen_device, kind)
     products = kind == "bfloat16" and chosen_device.type == "cpu"
     model.to(chosen_device, torch.float32 if products else PRECISIONS.get(kind, torch.float32))
@@ -156,17 +158,18 @@ def stored_config(directory: RunDirectory, plugins: Sequence[str] = ()) -> dict[
     return config
 
 
-def read_choice(directory: RunDirectory, model: Seq2Seq) -> AlignmentChoice:
+def read_choice(directory: RunDirectory, model: Seq2Seq, training: TrainingConfig) -> AlignmentChoice:
     """The stored choice of layer, heads and shift; until a run has ended, all heads of the middle layer."""
+    guided = training.guided_of(model.num_attention_layers)
     try:
         stored = read_json(directory.alignment, root=directory.path)["choice"]
     except FileNotFoundError:
         heads = tuple(range(model.num_attention_heads))
-        return AlignmentChoice((model.num_attention_layers - 1) // 2, heads, 0)
+        return AlignmentChoice((model.num_attention_layers - 1) // 2, heads, 0, guided=guided)
     except (KeyError, TypeError) as error:
         raise UserError(f"{directory.alignment}: damaged ({shorten(error)})") from error
     try:
-        choice = AlignmentChoice.from_dict(stored)
+        choice = replace(AlignmentChoice.from_dict(stored), guided=guided)
         choice.check(model)
     except UserError as error:
         raise UserError(f"{directory.alignment}: {shorten(error, 300)}") from error

@@ -4,6 +4,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Any
 
 import torch
@@ -32,6 +33,8 @@ from translate.training.losses import batch_loss
 from translate.training.parallel import World
 from translate.translator import Translator
 from translate.version import __version__
+
+MOST_TRIED, LONGEST_TRIED = 100, 60  # sentences, of which the first of so few characters ends the output
 
 
 def by_corpus(
@@ -202,7 +205,9 @@ def finish(
     _print_warnings("test", translator.warnings, translator)
     print(f"model card {directory.card}")
     changes = changes_since_start(progress, directory)
-    print(*closing_lines(settings, progress, scores, changes, directory), sep="\n")
+    sources = islice((corpus.test or corpus.validation or corpus.train).source, MOST_TRIED)
+    sentence = next((line for line in sources if len(line) <= LONGEST_TRIED), "A sentence.")
+    print(*closing_lines(settings, progress, scores, changes, directory, sentence), sep="\n")
 
 
 def changes_since_start(progress: Progress, directory: RunDirectory) -> str:

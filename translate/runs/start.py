@@ -171,7 +171,8 @@ def config_to_resume(run: Path, overrides: Sequence[str]) -> DictConfig:
     given = OmegaConf.create()
     for override in overrides:
         name = override.partition("=")[0]
-        if "/" in name or name in ("data", "run.name", "run.directory"):
+        whole = "=" in override and "." not in name  # a choice of a group
+        if whole or "/" in name or name in ("run.name", "run.directory"):
             raise UserError(f"{shorten(override)}: a run that goes on keeps its folder, model and corpus")
         try:
             given.merge_with(OmegaConf.from_dotlist([override]) if "=" in override[1:] else None)

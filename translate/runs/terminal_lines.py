@@ -165,9 +165,17 @@ def start_lines(
 
 
 def closing_lines(
-    settings: Settings, progress: Progress, scores: Mapping[str, Any], changes: str, directory: RunDirectory
+    settings: Settings,
+    progress: Progress,
+    scores: Mapping[str, Any],
+    changes: str,
+    directory: RunDirectory,
+    sentence: str,
 ) -> list[str]:
-    """The run as a table, one line a row; ``changes`` are those of the scores since its start."""
+    """The run as a table, one line a row; ``changes`` are those of the scores since its start.
+
+    ``sentence`` is one that the run may translate.
+    """
     rows = {
         "steps": f"{progress.step:,}, {counted(progress.epoch, 'whole epoch')}",
         "target tokens": f"{progress.tokens:,}, {scores['tokens_per_second']:,.0f} a second",
@@ -181,11 +189,13 @@ def closing_lines(
         shown = ["bleu below 1" if chance else score_text(metric, abs(value))]
         if metric != "nll" and math.isfinite(likelihood):
             shown.append(score_text("nll", -likelihood))
-        rows["best validation"] = f"{', '.join(shown)} at step {progress.best_step:,}"
+        used = ", whose weights are used" * (progress.best_step < progress.step)
+        rows["best validation"] = f"{', '.join(shown)} at step {progress.best_step:,}{used}"
     if changes:
         rows["since the start"] = changes
     rows["kept in"] = str(directory.path)
     if settings.data.read == "text":
         plugins = "".join(f" --plugin {name}" for name in settings.run.plugins)
-        rows["try it"] = f'translate text {shlex.quote(str(directory.path))}{plugins} "A sentence."'
+        path, quoted = shlex.quote(str(directory.path)), shlex.quote(sentence)
+        rows["try it"] = f"translate text {path}{plugins} {quoted}"
     return aligned(list(rows.items()))

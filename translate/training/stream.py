@@ -85,16 +85,19 @@ class BatchStream:
         return self.orders or Staged((EveryRow(len(self.corpus), self.seed),))
 
     @cached_property
+    def num_blocks(self) -> int:
+        """Blocks of the first epoch."""
+        return self.staged.orders[0].num_blocks(0)
+
+    @cached_property
     def epoch_length(self) -> int:
         """Batches an epoch, by its first block; with subword sampling the number varies a little."""
-        order = self.staged.orders[0]
-        lengths = self._lengths(self.corpus, order.rows(0, 0))
-        return max(1, len(self._plan(lengths, Position()))) * order.num_blocks(0)
+        lengths = self._lengths(self.corpus, self.staged.orders[0].rows(0, 0))
+        return max(1, len(self._plan(lengths, Position()))) * self.num_blocks
 
     def epochs(self, at: Position) -> float:
         """How many epochs are behind a position; by the batches of :attr:`epoch_length`."""
-        blocks = self.staged.orders[0].num_blocks(0)
-        return at.epoch + min(1.0, at.block / blocks + at.batch / self.epoch_length)
+        return at.epoch + min(1.0, at.block / self.num_blocks + at.batch / self.epoch_length)
 
     def from_position(self, start: Position, step: int = 0) -> Generator[BatchGroup]:
         """Endless groups from ``start`` on, after ``step`` steps; a block's last group may be smaller."""

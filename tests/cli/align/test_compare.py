@@ -19,9 +19,10 @@ def test_runs_side_by_side(
     of = f"for the translation of {run.name}"
     assert result == (0, f"{target}\nheatmaps of 3 runs {of} written to {out}\n", "")
     texts = re.findall(r"<text[^>]*>([^<]*)</text>", out.read_text())
+    assert f"{run.name}: its translation" in texts
     for folder in (run, *others):
         alone = translate.load(folder, device="cpu").align([PAIR[0]], [target])[0]
-        assert texts.count(folder.name) == 1
+        assert texts.count(folder.name) == (folder != run)
         assert html.escape(alone.method) in texts
         for weight in alone.weights.ravel():
             assert f"{weight:.2f}" in texts
@@ -35,6 +36,10 @@ def test_runs_side_by_side(
 
 def test_runs_that_cannot_be_compared(run: Path, tmp_path: Path, translate_command: Command) -> None:
     out = tmp_path / "a.png"
+    second = translate_command("align", "heads", run, run, "I sleep .", "--out", out)
+    assert "is a run, too: translate align compare RUN SOURCE --with RUN" in second.err
+    page = translate_command("align", "compare", run, *PAIR, "--with", run, "--out", tmp_path / "a.html")
+    assert page.err.endswith("got .html; a page is of one run\n")
     twice = translate_command("align", "compare", run, *PAIR, "--with", run, "--out", out)
     assert (twice.code, twice.err) == (2, f"error: align: a run is given twice: {run}, {run}\n")
     back = tmp_path / "back"

@@ -205,8 +205,11 @@ def translated(
 
     Prints the best translation of the model.
     """
+    from translate.runs.run_directory import is_run
     from translate.translation import ScoredText
 
+    if is_run(Path(source)):
+        raise UserError(f"{shown_path(source)} is a run, too: translate align compare RUN SOURCE --with RUN")
     if target is not None:
         if not target.strip():
             raise UserError("TARGET is empty; left out, the model translates SOURCE")
@@ -232,7 +235,9 @@ def check_out(out: Path | None, extensions: tuple[str, ...], *read: str | Path |
         return
     if extension(out) not in extensions:
         got = shorten(out.suffix) or "no extension"
-        hint = "; a picture or a page is of one sentence" if extension(out) in (*PICTURES, PAGE) else ""
+        hint = ""
+        if extension(out) in (*PICTURES, PAGE):
+            hint = "; a page is of one run" if PICTURES[0] in extensions else "; a figure is of one sentence"
         raise UserError(f"{shown_path(out)}: expected one of {', '.join(extensions)}, got {got}{hint}")
     check_place(out, *read)
 

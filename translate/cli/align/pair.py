@@ -35,7 +35,6 @@ from translate.cli.options import (
     check_languages,
     option,
     run_names,
-    section_of,
     with_groups,
 )
 from translate.cli.source_options import PictureInput, check_words_alone
@@ -100,10 +99,6 @@ def pair(
     check_effect(out, {"--threshold": links.threshold, "--weights": links.weights, "--links": picture.links})
     check_effect(out, {"--values": picture.values, "--title": title, **picture.given})
     translator = machine.load(run)
-    from translate.runs.run_directory import is_run
-
-    if source is not None and is_run(Path(source)):
-        raise UserError(f"{shown_path(source)} is a run, too: translate align compare RUN SOURCE --with RUN")
     if source is not None and translator.reads == "text" and is_file(source):
         raise UserError(
             f"{shown_path(source)} is a file; to align its lines with those of another one, write: "
@@ -116,7 +111,7 @@ def pair(
     (line,) = pictures.lines(translator, [source] if source else None) or [source or ""]
     wanted = min(ALTERNATIVES, translator.search.beam_size) if extension(out) == PAGE else 1
     candidates, alignment = translated(translator, line, target, wanted, [context or ()])
-    best = candidates[0].text
+    best, heading = candidates[0].text, run.resolve().name if title is None else title
     if context and out is not None and extension(out) in PICTURES:
         check_unused(out, "several sentences", {"--links": picture.links, "--title": title})
         document = translator.align_document(
@@ -136,7 +131,7 @@ def pair(
         )
     if out is not None and alignment.picture is not None and extension(out) in (PAGE, *PICTURES):
         check_unused(out, "regions", {"--values": picture.values, "--links": picture.links, **picture.given})
-        above = title or None if extension(out) == PAGE else _first_line(run, title)
+        above = title or None if extension(out) == PAGE else heading
         print(f"picture written to {alignment.heatmap(out, title=above)}")
     elif out is not None and extension(out) == PAGE:
         from translate.alignment.views import page_of
@@ -154,22 +149,11 @@ def pair(
         print(f"page written to {(replace(page, title=title) if title else page).write(out)}")
     elif out is not None and extension(out) in PICTURES:
         gold = picture.known_links(alignment)
-        drawn = alignment.heatmap(
-            out, title=_first_line(run, title), values=picture.values, gold=gold, style=picture.style
-        )
+        drawn = alignment.heatmap(out, title=heading, values=picture.values, gold=gold, style=picture.style)
         print(f"heatmap written to {drawn}")
     else:
         write([alignment], out, links)
     print_warnings(translator)
-
-
-def _first_line(run: Path, title: str | None) -> str:
-    """The title of a picture; by default the name of the run, and whether its attention was taught."""
-    return f"{run.resolve().name}{_taught(run)}" if title is None else title
-
-
-def _taught(run: Path) -> str:
-    return " (guided)" if section_of(run, "training").get("guided_alignment") else ""
 
 
 def _check_context(translator: "Translator", context: list[str] | None, out: Path | None) -> None:
@@ -209,9 +193,10 @@ def heads(
         translator.choice = replace(translator.choice, shift=shift)
     (best, *_), _ = translated(translator, source, target)
     pair = translator.encode_pair(source, best.text, whitespace=whitespace)
-    drawn = draw_heads_of(
-        translator.model, pair, translator.choice, out, title=_first_line(run, title), style=style.style
-    )
+    if title is None:
+        guided = translator.choice.guided
+        title = run.resolve().name + ("" if guided is None else f" (guided: layer {guided}, head 0)")
+    drawn = draw_heads_of(translator.model, pair, translator.choice, out, title=title, style=style.style)
     print(f"heads written to {drawn}")
 
 
@@ -255,7 +240,7 @@ def compare(
     drawn = draw(
         alignments,
         out,
-        titles=[f"{name}{_taught(path)}" for name, path in zip(names, (run, *beside), strict=True)],
+        titles=[f"{names[0]}{': its translation' if target is None else ''}", *names[1:]],
         values=picture.values,
         gold=[picture.known_links(alignment) for alignment in alignments],
         style=picture.style,

@@ -143,7 +143,7 @@ def listen(host: str, port: int) -> socket.socket:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         return socket.create_server((host, port), family=family, backlog=2048)
     except OSError as error:
+        why = str(error.strerror).partition(" (while")[0]  # which repeats the address
         raise UserError(
-            f"--host {host} --port {port}: cannot be used ({error.strerror}); give another --port, or 0 for "
-            "a free one"
+            f"--host {host} --port {port}: cannot be used ({why}); give another --port, or 0 for a free one"
         ) from error
