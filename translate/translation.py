@@ -191,13 +191,11 @@ class TranslationCall:
     def blank(self) -> list[Translation]:
         """An empty translation for every sentence, which stays where the sentence is blank."""
         writer = "torch" if self.engine is None else self.engine.name
-        found = []
+        best, found = (ScoredText("", 0.0),) * (self.options.n_best > 1), []
         for index, source in enumerate(self.pieces):
             alignment = _nothing(source) if self.options.aligned else None
-            best = (ScoredText("", 0.0),) if self.options.n_best > 1 else ()
-            found.append(Translation("", 0.0, alignment, n_best=best, engine=writer))
-            if not source.ids:
-                found[-1] = self._carried(index, found[-1])
+            empty = Translation("", 0.0, alignment, n_best=best, engine=writer)
+            found.append(empty if source.ids else self._carried(index, empty))
         return found
 
     def translate(self, workers: int = 1) -> list[Translation]:

@@ -14,8 +14,8 @@ from translate.errors import UserError
 from translate.text.documents import ContextSize
 
 LINES = ["a", "b", "", "c", "d", "e", "f"]
-READS: Any = SimpleNamespace(context=ContextSize(2, 100), partners=())
-READS_NONE: Any = SimpleNamespace(context=ContextSize(), partners=())
+READS: Any = SimpleNamespace(context=ContextSize(2, 100), most_context=2)
+READS_NONE: Any = SimpleNamespace(context=ContextSize(), most_context=0)
 
 
 def cut(lines: Sequence[str], sizes: Sequence[int]) -> list[list[str]]:

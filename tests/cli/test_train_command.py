@@ -312,7 +312,7 @@ def test_a_sweep_ends_with_a_table(tmp_path, capsys):
     assert run("-m", *settings, "training.seed=1,2", f"run.directory={tmp_path}/${{run.name}}") == 0
     path = tmp_path / "grammar-rnn_luong-training.seed=1,2.tsv"
     header, *rows = (line.split("\t") for line in path.read_text().splitlines())
-    assert header == ["run", "training.seed", "best step", "nll", "bleu", "aer", "time"]
+    assert header == ["run", "training.seed", "best step", "nll", "bleu", "aer, %", "time"]
     assert [row[:3] for row in rows] == [[f"grammar-rnn_luong-training.seed={n}", n, "2"] for n in "12"]
     scores = json.loads((tmp_path / rows[0][0] / "metrics.jsonl").read_text().splitlines()[-1])
     assert rows[0][3] == f"{scores['nll']:.3f}"

@@ -151,6 +151,18 @@ def read(place: int) -> LinkedPair:
     return LinkedPair(source, target, frozenset((n, n) for n in range(len(source))))
 
 
+def test_markup_at_the_beginning_is_no_tag_of_a_corpus() -> None:
+    augmenter = Augmenter(AugmentConfig(merge=1.0), tags=("<law>",))
+    lines = ["<b> Hello </b> you", "good day"]
+    pairs = [LinkedPair(augmenter.tokens(line), augmenter.tokens(line)) for line in lines]
+    for place in range(2):
+        merged = augmenter.pair(pairs.__getitem__, place, 2, [3, place])
+        assert merged is not None
+        source, target = texts(merged)
+        assert source == target
+        assert len(source) > len(lines[place])
+
+
 def drawn(config: dict[str, Any], key: list[int]) -> list[LinkedPair | None]:
     augmenter = Augmenter(AugmentConfig(**config))
     return [augmenter.pair(read, place, len(LINES), [*key, place]) for place in range(len(LINES))]
@@ -188,7 +200,7 @@ def test_a_tokenizer_sees_what_will_occur() -> None:
 def test_the_tag_of_a_corpus_stays_where_it_is(change: str, names: tuple[str, str]) -> None:
     """A mixture writes the tag of a corpus before its sources; other pairs may be of another language."""
     probabilities: dict[str, Any] = {change: 1.0}
-    augmenter = Augmenter(replace(AugmentConfig(), **probabilities))
+    augmenter = Augmenter(replace(AugmentConfig(), **probabilities), tags=names)
 
     def tagged(place: int) -> LinkedPair:
         source = augmenter.tokens(f"{names[place % 2]} {LINES[place]}")

@@ -17,6 +17,8 @@ import translate
 from tests.tiny_runs import BACKENDS
 from translate.alignment.alignment import AlignmentChoice
 from translate.errors import UserError
+from translate.runs.calibration import store
+from translate.runs.run_directory import RunDirectory
 from translate.text.tokenizer import BOS, EOS
 from translate.version import __version__
 
@@ -179,3 +181,5 @@ def test_pictures_tell_which_head_was_guided(
     (result,) = translator.translate(["I sleep ."], alignments=True)
     assert result.alignment is not None
     assert ("(guided)" in result.alignment.method) == (layer == 0)
+    store(RunDirectory(run), {"choice": translator.choice.to_dict()}, translator)
+    assert translator.choice.guided == layer

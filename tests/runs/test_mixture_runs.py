@@ -1,6 +1,7 @@
 """Runs on mixtures: scores of each corpus, and going on in the middle of a stage."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,9 @@ from translate.runs.run_scores import by_corpus
 def test_every_corpus_is_scored_in_its_own_language() -> None:
     targets, languages = ["我喜欢狗和猫。", "I like dogs."], {"a": "zh", "b": "en"}
     split = Split(["x", "y"], targets, corpora=["a", "b"], languages=languages)
-    found = list(by_corpus(split, targets, targets))
+    alike = replace(split, languages={})  # as of translate prepare
+    assert [language for _, language, *_ in by_corpus(alike, targets, targets, "zh")] == ["zh", "zh"]
+    found = list(by_corpus(split, targets, targets, "mul"))
     assert found == [("a", "zh", targets[:1], targets[:1]), ("b", "en", targets[1:], targets[1:])]
 
 

@@ -88,6 +88,8 @@ class ScoreOptions:
             if given and len(given) != files.number:
                 found = counted(len(given), "file")
                 raise UserError(f"evaluate: {found} of {name} for {files.number} test sets; give as many")
+        if len(set(self.out or ())) < len(self.out or ()):
+            raise UserError("evaluate: --out names a file twice; give a file for every test set")
         for out in self.out or []:
             check_place(out, *(files.source or ()), *(files.reference or ()))
 

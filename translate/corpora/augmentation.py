@@ -4,8 +4,7 @@ A change gives another pair, whose links are right again. The seed, the epoch an
 decide the changes, so a resumed run draws the same.
 """
 
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from random import Random
 from typing import NamedTuple
@@ -15,7 +14,7 @@ import numpy as np
 from translate.config.training import AugmentConfig
 from translate.links.links import Links
 from translate.text.lines import evenly
-from translate.text.words import Word, split_words, whitespace_words
+from translate.text.words import Word, split_words, tags_before, whitespace_words
 
 KEY = 7  # of all random numbers of augmentation, which differ from those of sampled pieces
 SHOWN_MARKS = 50  # lines of a corpus to one that shows the marks to a tokenizer
@@ -29,7 +28,6 @@ SHORTEST_TYPO = 4  # letters of a word that may get a typing error
 MOST_MERGED = 60  # words of a side of two merged pairs; longer ones stay apart
 TRIES = 8  # places that are looked at for a phrase
 DRAWN = ("merge", "terms", "placeholders", "tags", "uppercase", "titlecase")
-_TAG = re.compile(r"(<[^\s<>/]+>|>>[^\s<>/]+<<)(?=\s)")
 
 
 class PairToken(NamedTuple):
@@ -129,10 +127,12 @@ class Augmenter:
     Attributes:
         config: the probability of each change.
         whitespace: whether words are split at white space alone; markup then has spaces around it.
+        tags: words that a mixture writes before its sources, such as ``<own>``.
     """
 
     config: AugmentConfig
     whitespace: bool = False
+    tags: Collection[str] = ()
 
     def pair(self, read: Read, place: int, count: int, key: Sequence[int]) -> LinkedPair | None:
         """A version of a pair; ``None`` if it stays as it is, so that it need not be read.
@@ -196,11 +196,11 @@ class Augmenter:
         return text_of(change(LinkedPair(tokens, ())).source)[0]
 
     def tokens(self, line: str) -> tuple[PairToken, ...]:
-        """The words of a line. A tag before them, such as that of a corpus in a mixture, is fixed."""
-        tag = _TAG.match(line)
-        rest = line[tag.end() :] if tag else line
+        """The words of a line. The tag before them is fixed."""
+        tag = tags_before(line, self.tags)[:1]
+        rest = line[tag[0].end :] if tag else line
         tokens = tokens_of(rest, whitespace_words(rest) if self.whitespace else split_words(rest))
-        return (PairToken(tag[0], fixed=True), *tokens) if tag else tokens
+        return (*(PairToken(word.text, fixed=True) for word in tag), *tokens)
 
 
 def upper(pair: LinkedPair) -> LinkedPair:

@@ -173,7 +173,8 @@ def better_choice(directory: RunDirectory, pairs: CalibrationPairs) -> dict[str,
 def store(directory: RunDirectory, chosen: dict[str, Any], translator: Translator) -> None:
     """Store a choice with its run, and let the translator use it."""
     write_text(directory.alignment, json.dumps(chosen, indent=2) + "\n")
-    translator.choice = AlignmentChoice.from_dict(chosen["choice"])
+    new = AlignmentChoice.from_dict(chosen["choice"])
+    translator.choice = replace(new, guided=translator.choice.guided)
 
 
 def choice_lines(chosen: dict[str, Any]) -> list[str]:

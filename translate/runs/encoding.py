@@ -197,7 +197,7 @@ def pair_sampler(
     whitespace = settings.data.tokenised or config.guided_whitespace
     check_marks(tokenizers, [name for name in DRAWN if getattr(config.augment, name)])
     return PairSampler(
-        Augmenter(config.augment, whitespace),
+        Augmenter(config.augment, whitespace, tokenizers.source.tags),
         split,
         tokenizers,
         encoded,
@@ -213,8 +213,8 @@ def check_marks(tokenizers: TokenizerPair, changes: Sequence[str]) -> None:
         if unknown:
             names = " and ".join(f"training.augment.{name}" for name in changes if marks([name]))
             raise UserError(
-                f"{names}: the tokenizer does not know {unknown[0]}; train without training.start_from, or "
-                f"leave it out"
+                f"{names}: the tokenizer does not know {unknown[0]}; train without training.start_from and "
+                "tokenizer.path, or leave it out"
             )
 
 

@@ -196,11 +196,13 @@ def _facts(
     sizes = [f"{len(tokenizers.source):,} pieces, shared"]
     if not tokenizers.shared:
         sizes = [f"{len(tokenizers.source):,} source pieces", f"{len(tokenizers.target):,} target pieces"]
+    sides = [tokenizers.target] if settings.data.read == "picture" else [tokenizers.source, tokenizers.target]
+    kinds = dict.fromkeys(side.model_type for side in sides)
     rows = {
         "model": f"{name}, {scores['parameters']:,} parameters",
         "training": f"{scores['steps']:,} steps, {scores['tokens']:,} target tokens, "
         f"{scores['seconds']:,} s, {kept}",
-        "tokenizer": f"SentencePiece {tokenizers.target.model_type}, {', '.join(sizes)}",
+        "tokenizer": f"SentencePiece {' and '.join(kinds)}, {', '.join(sizes)}",
         "alignment": f"by attention{guided}; layer and heads are in alignment.json",
         "versions": f"seq2seq-translate {__version__}, torch {torch.__version__}, "
         f"sentencepiece {sentencepiece.__version__}, sacrebleu {sacrebleu.__version__}",

@@ -38,15 +38,18 @@ MOST_TRIED, LONGEST_TRIED = 100, 60  # sentences, of which the first of so few c
 
 
 def by_corpus(
-    split: Split, texts: Sequence[str], references: Sequence[str]
+    split: Split, texts: Sequence[str], references: Sequence[str], language: str
 ) -> Iterator[tuple[str, str, list[str], list[str]]]:
-    """The translations and references of each corpus of a mixture, with its name and target language."""
+    """The translations and references of each corpus, with its name and target language.
+
+    ``language`` is that of all corpora, unless the split names one for each.
+    """
     rows: dict[str, list[int]] = {}
     for row, name in enumerate((split.corpora or ())[: len(texts)]):
         rows.setdefault(name, []).append(row)
     for name, own in rows.items():
-        language = split.languages.get(name, "")
-        yield name, language, [texts[row] for row in own], [references[row] for row in own]
+        of_corpus = split.languages.get(name, language)
+        yield name, of_corpus, [texts[row] for row in own], [references[row] for row in own]
 
 
 @dataclass
@@ -101,7 +104,7 @@ class Validation:
         scores = {"nll": nll}
         language = self.settings.data.target_language or ""
         scores["bleu"] = bleu_score(texts, self.target, target_language=language)
-        for name, own, *sides in by_corpus(split, texts, self.target):
+        for name, own, *sides in by_corpus(split, texts, self.target, language):
             scores[f"bleu_{name}"] = bleu_score(*sides, target_language=own)
         metric = self.settings.training.best_metric
         if metric in ("chrf", "ter"):
@@ -111,7 +114,7 @@ class Validation:
             wanted = replace(self.settings.alignment, threshold=None)
             found = choose_alignment(self.translator, self.judged, wanted)
             scores["aer"] = found["validation_aer"]
-            choice = AlignmentChoice.from_dict(found["choice"])
+            choice = replace(AlignmentChoice.from_dict(found["choice"]), guided=choice.guided)
         sentences = zip(self.source[:SHOWN], self.target, texts)  # texts and target may be longer
         self.samples = [Sample(*sides) for sides in sentences]
         drawn = sample_to_draw(self.samples)
@@ -206,7 +209,8 @@ def finish(
     print(f"model card {directory.card}")
     changes = changes_since_start(progress, directory)
     sources = islice((corpus.test or corpus.validation or corpus.train).source, MOST_TRIED)
-    sentence = next((line for line in sources if len(line) <= LONGEST_TRIED), "A sentence.")
+    fit = (line for line in sources if len(line) <= LONGEST_TRIED and line.strip() and line[0] != "-")
+    sentence = next(fit, "A sentence.")
     print(*closing_lines(settings, progress, scores, changes, directory, sentence), sep="\n")
 
 
@@ -241,9 +245,9 @@ def score_split(translator: Translator, split: Split, *, ambiguous: bool = False
         "beam_size": translator.search.beam_size,
         "length_penalty": translator.search.length_penalty,
     }
-    for name, language, own, references in by_corpus(split, texts, split.target):
-        of_corpus = corpus_scores(own, references, target_language=language)
-        values = {metric: getattr(of_corpus, metric) for metric in ("bleu", "chrf", "ter")}
+    for name, of_corpus, own, references in by_corpus(split, texts, split.target, language):
+        found = corpus_scores(own, references, target_language=of_corpus)
+        values = {metric: getattr(found, metric) for metric in ("bleu", "chrf", "ter")}
         scores.setdefault("corpora", {})[name] = {"pairs": len(own), **values}
     if ambiguous and (riddles := ambiguous_scores(sentences_of(split.source), texts, split.target)):
         scores["ambiguous"] = riddles._asdict()

@@ -113,7 +113,7 @@ def make_tokenizers(settings: Settings, corpus: Corpus) -> TokenizerPair:
     if config.paths:
         return read_own(config, tokenised=tokenised, symbols=corpus.tags)
     print("learning the vocabulary")
-    augmenter = Augmenter(settings.training.augment, tokenised)
+    augmenter = Augmenter(settings.training.augment, tokenised, corpus.tags)
     source, target = (
         augmenter.tokenizer_lines(side, MAX_TRAINING_CHARACTERS // 2) for side in _sides(settings, corpus)
     )
@@ -159,6 +159,10 @@ MAY_CHANGE = [
 ]  # fmt: skip
 
 
+# What `translate resume` refuses whole.
+KEPT = ("run.name", "run.directory", "data", "model", "tokenizer", "optimizer", "schedule")
+
+
 def config_to_resume(run: Path, overrides: Sequence[str]) -> DictConfig:
     """The stored configuration of a run, changed so that it goes on; raises :class:`UserError`.
 
@@ -171,8 +175,7 @@ def config_to_resume(run: Path, overrides: Sequence[str]) -> DictConfig:
     given = OmegaConf.create()
     for override in overrides:
         name = override.partition("=")[0]
-        whole = "=" in override and "." not in name  # a choice of a group
-        if whole or "/" in name or name in ("run.name", "run.directory"):
+        if "/" in name or name in KEPT:
             raise UserError(f"{shorten(override)}: a run that goes on keeps its folder, model and corpus")
         try:
             given.merge_with(OmegaConf.from_dotlist([override]) if "=" in override[1:] else None)

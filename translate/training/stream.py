@@ -91,7 +91,7 @@ class BatchStream:
 
     @cached_property
     def epoch_length(self) -> int:
-        """Batches an epoch, by its first block; with subword sampling the number varies a little."""
+        """Batches an epoch, by its first block; other epochs have a few more or less."""
         lengths = self._lengths(self.corpus, self.staged.orders[0].rows(0, 0))
         return max(1, len(self._plan(lengths, Position()))) * self.num_blocks
 

@@ -39,7 +39,7 @@ def test_runs_that_cannot_be_compared(run: Path, tmp_path: Path, translate_comma
     second = translate_command("align", "heads", run, run, "I sleep .", "--out", out)
     assert "is a run, too: translate align compare RUN SOURCE --with RUN" in second.err
     page = translate_command("align", "compare", run, *PAIR, "--with", run, "--out", tmp_path / "a.html")
-    assert page.err.endswith("got .html; a page is of one run\n")
+    assert page.err.endswith("got .html; translate align RUN SOURCE writes a page\n")
     twice = translate_command("align", "compare", run, *PAIR, "--with", run, "--out", out)
     assert (twice.code, twice.err) == (2, f"error: align: a run is given twice: {run}, {run}\n")
     back = tmp_path / "back"

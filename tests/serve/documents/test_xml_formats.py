@@ -142,10 +142,18 @@ def test_hyphens_and_tracked_changes_of_docx_end_no_sentence() -> None:
         + "<w:ins>"
         + run("big ")
         + "</w:ins><w:del><w:r><w:delText>"
-        "small </w:delText></w:r></w:del>" + run("dog sleeps.") + "</w:p>"
+        "small </w:delText></w:r></w:del>"
+        + "<w:moveFromRangeStart w:id='1'/>"
+        + run("dog ")
+        + "<w:moveToRangeEnd w:id='2'/>"
+        + run("sleeps.")
+        + "</w:p>"
     )
     document = read("a.docx", word(body))
-    assert document.sentences == ["Well\u2011known Donaudampf is long.", "A <g0>big </g0><x1/>dog sleeps."]
+    assert document.sentences == [
+        "Well\u2011known Donaudampf is long.",
+        "A <g0>big </g0><x1/><x2/>dog <x3/>sleeps.",
+    ]
     written = document.write(shout(document.sentences))
     assert b"<w:delText>small </w:delText>" in zipfile.ZipFile(io.BytesIO(written)).read("word/document.xml")
 
@@ -204,6 +212,12 @@ def test_po() -> None:
     assert found["One page"].msgstr_plural == {0: "Une page (gardée)", 1: "%d pages", 2: "%d pages"}
     assert (found["unsure"].msgstr, found["Done"].msgstr) == ("incertain", "Fini")
     assert written.startswith("# kept\n")
+
+
+def test_a_language_with_one_form_gets_the_plural() -> None:
+    text = 'msgid "One file"\nmsgid_plural "%d files"\nmsgstr[0] ""\n'
+    document = read("a.po", text.encode(), "en")
+    assert '"%D FILES"' in document.write(shout(document.sentences)).decode()
 
 
 XLIFF_1 = """<xliff version="1.2" xmlns="urn:oasis:names:tc:xliff:document:1.2"><file original="a"><body>

@@ -237,7 +237,8 @@ def check_out(out: Path | None, extensions: tuple[str, ...], *read: str | Path |
         got = shorten(out.suffix) or "no extension"
         hint = ""
         if extension(out) in (*PICTURES, PAGE):
-            hint = "; a page is of one run" if PICTURES[0] in extensions else "; a figure is of one sentence"
+            page = "; translate align RUN SOURCE writes a page"
+            hint = page if PICTURES[0] in extensions else "; a picture or a page is of one sentence"
         raise UserError(f"{shown_path(out)}: expected one of {', '.join(extensions)}, got {got}{hint}")
     check_place(out, *read)
 

@@ -57,9 +57,10 @@ class _Message(TaggedText):
         text = super().write(run)
         if not self.entry.msgid_plural:
             self.entry.msgstr = text
-        for form in self.entry.msgstr_plural:
-            if (form == 0) == (self.number == 0) and not self.entry.msgstr_plural[form]:
-                self.entry.msgstr_plural[form] = text
+        forms = self.entry.msgstr_plural  # a language with one form has the plural, which shows the number
+        for form in forms:
+            if (form == 0 < len(forms) - 1) == (self.number == 0) and not forms[form]:
+                forms[form] = text
         return text
 
 

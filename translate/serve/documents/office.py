@@ -17,9 +17,8 @@ _DOCX_PART = re.compile(r"word/(?:document|header\d*|footer\d*|footnotes|endnote
 _ODT_PART = re.compile(r"content\.xml|styles\.xml")
 _WRAPPERS = frozenset(f"{_W}{name}" for name in ("hyperlink", "ins", "smartTag", "fldSimple", "moveTo"))
 _DROPPED = frozenset(f"{_W}{name}" for name in ("proofErr", "lastRenderedPageBreak", "softHyphen"))
-_MARKS = frozenset(
-    ("bookmarkStart", "bookmarkEnd", "commentRangeStart", "commentRangeEnd", "del", "moveFrom")
-)
+_RANGES = ("bookmark", "commentRange", "moveFromRange", "moveToRange")
+_MARKS = frozenset(("del", "moveFrom", *(f"{name}{end}" for name in _RANGES for end in ("Start", "End"))))
 _ALONE = frozenset(("footnoteReference", "endnoteReference", "commentReference", "drawing", "pict", "object"))
 _TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
 _ODT = Rules(
