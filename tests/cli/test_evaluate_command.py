@@ -164,6 +164,10 @@ def test_sets_and_references(run: Path, files: Files, tmp_path: Path, translate_
             ["--source", "{0}", "--reference", "{1}", "--out", "new", "--out", "{0}"],
             ": it is a file that is read",
         ),
+        (
+            ["--source", "{0}", "--reference", "{1}", "--out", "new", "--out", "new"],
+            "--out names a file twice",
+        ),
         (["--out", "none/file"], "there is no folder none"),
         (["--documents", "{0}", "--documents", "{0}"], "2 files of --documents for 1 test sets"),
     ],
