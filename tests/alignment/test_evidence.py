@@ -1,8 +1,13 @@
+from dataclasses import replace
+
 import numpy as np
 
-from translate.alignment.evidence import PairWords, alignment_scores
+from translate.alignment.evidence import PairWords, alignment_scores, estimated_golds
 from translate.alignment.pairs import EncodedPair
+from translate.corpora.images.patches import Image
 from translate.links.links import parse_gold
+
+PICTURE = Image(np.zeros((4, 8, 3), np.uint8), 4)
 
 
 def _pair(source, target):
@@ -21,3 +26,9 @@ def test_alignment_error_rate_by_hand():
     np.testing.assert_allclose([each.aer for each in found], expected)
     np.testing.assert_allclose([each.precision for each in found], [1, 1 / 2, 1])
     np.testing.assert_allclose([each.recall for each in found], [1, 1 / 2, 0])
+
+
+def test_words_are_not_linked_to_patches_of_pictures():
+    pairs = [_pair("1,1 1,2", "a dog"), _pair("1,1 1,2", "a cat")]
+    assert len(estimated_golds(pairs)) == 2
+    assert estimated_golds([replace(pair, picture=PICTURE) for pair in pairs]) == []

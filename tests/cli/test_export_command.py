@@ -1,4 +1,5 @@
 import os
+import shutil
 import sys
 from pathlib import Path
 
@@ -24,7 +25,8 @@ def sentences(tmp_path: Path) -> Path:
 def test_a_bundle_translates_and_aligns_like_its_run(
     tiny_runs: dict[str, Path], backend: str, sentences: Path, tmp_path: Path, translate_command: Command
 ) -> None:
-    run, out = tiny_runs[backend], tmp_path / "mine"
+    run, out = Path(shutil.copytree(tiny_runs[backend], tmp_path / "run", symlinks=True)), tmp_path / "mine"
+    (run / "confidence.json").write_text("{}")  # of translate confidence
     result = translate_command("export", run, "--format", "bundle", "--out", out, "--sentences", sentences)
     assert (result.code, result.err) == (0, "")
     proof = "3 sentences translated by both: 0 differ, greatest difference of a score 0.00e+00"
@@ -39,6 +41,7 @@ def test_a_bundle_translates_and_aligns_like_its_run(
     assert [result.alignment.weights.tolist() for result in ours if result.alignment] == [
         result.alignment.weights.tolist() for result in theirs if result.alignment
     ]
+    assert (out / "confidence.json").read_text() == "{}"
     card = (out / "README.md").read_text(encoding="utf-8")
     assert card.startswith("# mine\n")
     assert proof in card

@@ -83,6 +83,14 @@ def imported(folder: Path, out: Path) -> Any:
     return translate.load(out, device="cpu")
 
 
+def test_settings_of_a_generation_come_from_its_own_file(made: Made, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(made("shared")[0], tmp_path / "older"))
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | {"num_beams": 2, "length_penalty": 0.5}))
+    search = imported(folder, tmp_path / "run").search
+    assert (search.beam_size, search.length_penalty) == (4, 0.5)  # the other file has no penalty
+
+
 def test_texts_are_cut_alike(pretrained: tuple[Any, ...]) -> None:
     _, tokenizer, run, pieces = pretrained
     for text in TEXTS:

@@ -119,15 +119,19 @@ def test_recipe_goes_on_where_it_ended(tmp_path: Path, capsys: pytest.CaptureFix
     assert not (tmp_path / "x").exists()
 
 
-def test_each_training_has_the_settings_that_are_chosen(tmp_path: Path, translate_command: Command) -> None:
+@pytest.mark.parametrize("weight", [1.0, 0.1])
+def test_each_training_has_the_settings_that_are_chosen(
+    tmp_path: Path, translate_command: Command, weight: float
+) -> None:
     out = tmp_path / "out"
     given = ["data.num_train=60", "data.num_validation=4", "data.num_test=4"]
     named = translate_command("guide", "--out", out, *given, "run.name=mine")
     assert "run.name: it has no effect on the runs of guide, which lie in --out" in named.refusal()
-    assert translate_command("guide", "--out", out, *given, "training.max_steps=2").code == 0
+    given += ["training.max_steps=2", f"training.guided_alignment={weight}"][: 1 + (weight < 1)]
+    assert translate_command("guide", "--out", out, *given).code == 0
     settings = [read_settings(RunDirectory(out / name)) for name in ("forward", "backward", "guided")]
     assert all(each.optimizer["_target_"].endswith("Muon") for each in settings)
-    assert [each.training.guided_alignment for each in settings] == [0.0, 0.0, 1.0]
+    assert [each.training.guided_alignment for each in settings] == [0.0, 0.0, weight]
 
 
 def test_after_a_signal_the_same_command_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -32,8 +32,11 @@ class PairWords(NamedTuple):
 def estimated_golds(pairs: Sequence[EncodedPair]) -> list[Gold]:
     """The links that the statistical aligner finds in the pairs, as if they were gold.
 
-    Only as many of the first pairs have some as the aligner can read in a few seconds.
+    Only as many of the first pairs have some as the aligner can read in a few seconds; pairs with pictures
+    have none, for patches have the same names in each.
     """
+    if any(pair.picture is not None for pair in pairs):
+        return []
     words = ((_folded(pair.source_words), _folded(pair.target_words)) for pair in pairs)
     return [Gold(links, links) for links in estimate_links(*first_pairs(words, MOST_LINKS))]
 

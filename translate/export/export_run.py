@@ -18,6 +18,7 @@ from translate.runs.checkpoint import WEIGHTS, save_weights
 from translate.runs.load import load, read_settings
 from translate.runs.run_directory import RunDirectory
 from translate.search.ctranslate2.conversion import refuse_search
+from translate.serve.word_confidence import FILE as CONFIDENCE
 from translate.text.bounded import read_bounded
 from translate.text.file_writing import aside
 from translate.text.lines import read_lines
@@ -154,7 +155,7 @@ def write_bundle(contents: Contents, directory: Path) -> RunDirectory:
     save_weights(weights, folder / WEIGHTS)
     contents.tokenizers.save(bundle.tokenizer)
     try:
-        for file in (run.config, run.alignment, run.scores):
+        for file in (run.config, run.alignment, run.scores, run.path / CONFIDENCE):
             if file.exists():
                 (directory / file.name).write_bytes(read_bounded(file, root=run.path))
     except OSError as error:

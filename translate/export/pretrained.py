@@ -29,6 +29,7 @@ from translate.text.bounded import read_bounded, read_json
 WHO = "translate import"
 ARCHITECTURES = {"marian": False, "pegasus": True}  # and whether norms come first
 WEIGHTS = ("model.safetensors", "pytorch_model.bin")
+GENERATION = ("num_beams", "length_penalty", "early_stopping", "max_length")  # of their own file
 FILES = ("*.json", "*.spm", "README.md")  # beside the weights
 MAX_JSON = 1 << 26  # bytes; vocabularies have up to a few MiB
 HUB_NAME = re.compile(r"[\w.-]{1,96}/[\w.-]{1,96}")
@@ -160,7 +161,9 @@ def read_pretrained(name: str) -> Pretrained:
         )
     for other in ("generation_config.json", "tokenizer_config.json"):
         if (folder / other).exists():
-            config = {**_read(folder / other), **config}
+            values = _read(folder / other)
+            first = set(GENERATION) & set(values) if other.startswith("generation") else set()
+            config = {**values, **config, **{name: values[name] for name in first}}
     file = next((folder / file for file in WEIGHTS if (folder / file).is_file()), None)
     if file is None:
         raise UserError(f"{name}: no weights; expected {' or '.join(WEIGHTS)}")

@@ -45,8 +45,8 @@ def guide(config: DictConfig, out: str | Path, free: Collection[str] = ()) -> in
     """
     out = Path(out)
     unguided = {name for name in free if not name.startswith("training.guided")}
-    code = _train(config, unguided, out / "forward", _without_context)
-    code = code or _train(config, unguided, out / "backward", lambda vs: swap_sides(_without_context(vs)))
+    code = _train(config, unguided, out / "forward", _voting)
+    code = code or _train(config, unguided, out / "backward", lambda vs: swap_sides(_voting(vs)))
     if code:
         return code
     links = out / "links.txt"
@@ -71,9 +71,10 @@ def swap_sides(values: dict[str, Any]) -> dict[str, Any]:
     return values
 
 
-def _without_context(values: dict[str, Any]) -> dict[str, Any]:
-    """The configuration for sentences alone, whose links do not depend on those before them."""
-    return values | {"data": values["data"] | {"context_sentences": 0}}
+def _voting(values: dict[str, Any]) -> dict[str, Any]:
+    """The configuration for sentences alone, whose links depend on no others, and which nobody guides."""
+    training = values["training"] | {"guided_alignment": 0.0}
+    return values | {"data": values["data"] | {"context_sentences": 0}, "training": training}
 
 
 def _swap_section(data: dict[str, Any]) -> None:

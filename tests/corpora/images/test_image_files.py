@@ -77,12 +77,14 @@ def test_transparent_parts_are_white(tmp_path):
     assert (found[:, 8:] == 0).all()
 
 
-def test_a_turned_photo_stands_upright(tmp_path):
-    image = Pillow.fromarray(gradient())
+@pytest.mark.parametrize("name", ["turned.jpg", "deep.png"])
+def test_a_turned_photo_stands_upright(tmp_path, name):
+    pixels = gradient()
+    image = Pillow.fromarray(pixels if name == "turned.jpg" else pixels[..., 0].astype(np.uint16) * 257)
     exif = image.getexif()
     exif[0x0112] = 6  # turned by 90 degrees
-    image.save(tmp_path / "turned.jpg", exif=exif, quality=100)
-    found = read_file(tmp_path / "turned.jpg", SIDE, PATCH)
+    image.save(tmp_path / name, exif=exif, quality=100)
+    found = read_file(tmp_path / name, SIDE, PATCH)
     assert (found.rows, found.columns) == (4, 3)
 
 

@@ -83,10 +83,10 @@ def _rgb(image: "Pillow.Image") -> "Pillow.Image":
     from PIL import Image as Pillow
     from PIL import ImageOps
 
+    image = ImageOps.exif_transpose(image)
     if image.mode in DEEP:
         deep = np.asarray(image).astype(np.int64)
         image = Pillow.fromarray((deep.clip(0, 65_535) >> 8).astype(np.uint8))
-    image = ImageOps.exif_transpose(image)
     if image.mode in ("RGBA", "LA", "PA") or "transparency" in image.info:
         layer = image.convert("RGBA")
         image = Pillow.alpha_composite(Pillow.new("RGBA", layer.size, "white"), layer)

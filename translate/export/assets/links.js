@@ -1,4 +1,4 @@
-// From attention between pieces to weights between words, as translate/alignment/pool.py does it.
+// From attention between pieces to weights between words, as translate/alignment/pairs.py does it.
 
 /** Divide by the sum; a row of zeros stays so. */
 function share(row) {
