@@ -209,8 +209,8 @@ def finish(
     print(f"model card {directory.card}")
     changes = changes_since_start(progress, directory)
     sources = islice((corpus.test or corpus.validation or corpus.train).source, MOST_TRIED)
-    fit = (line for line in sources if len(line) <= LONGEST_TRIED and line.strip() and line[0] != "-")
-    sentence = next(fit, "A sentence.")
+    safe = (line for line in sources if line.isprintable() and line.strip() and line[0] != "-")
+    sentence = next((line for line in safe if len(line) <= LONGEST_TRIED), "A sentence.")
     print(*closing_lines(settings, progress, scores, changes, directory, sentence), sep="\n")
 
 
