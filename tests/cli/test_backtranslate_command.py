@@ -1,6 +1,9 @@
 import json
+import re
+import shutil
 from contextlib import chdir
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -58,6 +61,21 @@ def test_several_runs_and_samples_forward(
             texts += [result.text for result in found.n_best]
         expected += [(line, text) for text in dict.fromkeys(texts) if text.strip() not in ("", line)]
     assert written == expected
+
+
+def test_a_run_whose_search_changed_does_not_go_on(
+    run: Path, mono: Path, tmp_path: Path, translate_command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy = shutil.copytree(run, tmp_path / "copy")
+    command = ("backtranslate", copy, "--source", mono, "--out", tmp_path / "out.tsv")
+    with monkeypatch.context() as patch:
+        patch.setattr(translate.runs.runtime, "translate_all", Mock(side_effect=KeyboardInterrupt))
+        assert translate_command(*command).code == 130
+    config = (copy / "config.yaml").read_text()
+    (copy / "config.yaml").write_text(re.sub(r"  length_penalty: .*", "  length_penalty: 0.1", config))
+    assert "begun with another options" in translate_command(*command).err
+    (copy / "config.yaml").write_text(config)
+    assert translate_command(*command).code == 0
 
 
 @pytest.mark.parametrize(

@@ -89,6 +89,9 @@ def test_settings_of_a_generation_come_from_its_own_file(made: Made, tmp_path: P
     (folder / "config.json").write_text(json.dumps(config | {"num_beams": 2, "length_penalty": 0.5}))
     search = imported(folder, tmp_path / "run").search
     assert (search.beam_size, search.length_penalty) == (4, 0.5)  # the other file has no penalty
+    (folder / "tokenizer_config.json").write_text(json.dumps({"model_max_length": 20}))
+    search = imported(folder, tmp_path / "shorter").search
+    assert (search.max_source_pieces, search.max_length) == (19, 63)  # a source's limit is no translation's
 
 
 def test_texts_are_cut_alike(pretrained: tuple[Any, ...]) -> None:

@@ -127,6 +127,11 @@ def test_each_training_has_the_settings_that_are_chosen(
     given = ["data.num_train=60", "data.num_validation=4", "data.num_test=4"]
     named = translate_command("guide", "--out", out, *given, "run.name=mine")
     assert "run.name: it has no effect on the runs of guide, which lie in --out" in named.refusal()
+    links = translate_command("guide", "--out", out, *given, "training.guided_links=train.links")
+    assert "training.guided_links: this command makes the links" in links.refusal()
+    layer = translate_command("guide", "--out", out, *given, "training.guided_layer=9")
+    assert "training.guided_layer: attention layer: expected 0 to" in layer.err
+    assert not out.exists()
     given += ["training.max_steps=2", f"training.guided_alignment={weight}"][: 1 + (weight < 1)]
     assert translate_command("guide", "--out", out, *given).code == 0
     settings = [read_settings(RunDirectory(out / name)) for name in ("forward", "backward", "guided")]

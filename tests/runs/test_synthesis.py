@@ -57,6 +57,15 @@ def test_pairs_stand_in_the_order_of_the_lines_and_are_counted(tmp_path: Path) -
     assert not (tmp_path / "out.tsv.unfinished").exists()
 
 
+def test_equal_but_for_white_space_is_equal(tmp_path: Path) -> None:
+    def spaced(block: list[str]) -> list[list[str]]:
+        return [[line.replace("  ", " "), "c \u00a0d", "c d"] for line in block]
+
+    counts = made(["a  b"], tmp_path / "out.tsv", spaced)
+    assert counts.dropped == Counter(copied=1, repeated=1)
+    assert read_table(tmp_path / "out.tsv").columns("en", "fr") == [["<synthetic> c d"], ["a b"]]
+
+
 def test_several_translations_of_a_line_are_written_once_each(tmp_path: Path) -> None:
     def both(block: list[str]) -> list[list[str]]:
         return [["b a", "", "c", " b a ", "a b"] for _ in block]

@@ -110,7 +110,7 @@ def backtranslate(
             PairForm((reads, writes) if pairs.forward else (writes, reads), pairs.forward, pairs.tag),
             partial(_translations, translators, options),
             readable=lambda line: all(translator.reads_whole(line) for translator in translators),
-            plan=_plan(runs, pairs, samples, machine),
+            plan=_plan(runs, options, machine),
             progress=bar.update,
         )
     summary = "\n".join([*counts.summary_lines(), f"written to {out}"])
@@ -135,14 +135,11 @@ def _options(
     return options
 
 
-def _plan(
-    runs: list[Path], pairs: PairOptions, samples: SampleOptions, machine: TranslationMachine
-) -> dict[str, Any]:
+def _plan(runs: list[Path], options: list["TranslateOptions"], machine: TranslationMachine) -> dict[str, Any]:
     """Everything that decides about the translations, to be compared when the command is given again."""
-    options = {"beam_size": pairs.beam_size, "n_best": pairs.n_best, **asdict(samples)}
-    kept = ("batch_size", "precision", "engine", "int8")
-    options |= {name: getattr(machine, name) for name in kept}
-    return {"runs": [_digest(run) for run in runs], "options": options}
+    engine = {name: getattr(machine, name) for name in ("precision", "engine", "int8")}
+    searches = [asdict(each) for each in options]
+    return {"runs": [_digest(run) for run in runs], "options": [engine, *searches]}
 
 
 def _check_language(source: Path, run: str, languages: tuple[str, str]) -> None:

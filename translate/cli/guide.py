@@ -38,7 +38,10 @@ def guide(
 
     unbuffer_lines()
     composer, given = Composer(), overrides or []
-    config, keys = composer.compose(given, check_config), keys_of(given)
+    keys = keys_of(given)
+    if "training.guided_links" in keys:
+        raise UserError("training.guided_links: this command makes the links; translate train takes yours")
+    config = composer.compose(given, check_config)
     if idle := {"run.name", "run.directory"} & {*keys}:
         raise UserError(f"{min(idle)}: it has no effect on the runs of guide, which lie in --out")
     note_no_data(keys)

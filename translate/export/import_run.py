@@ -75,8 +75,11 @@ def _config(
 ) -> DictConfig:
     """The configuration of the run: the program's defaults, and what the model says otherwise."""
     there, config = pretrained.config, compose(["model=transformer", "data=files"])
-    limits = [pretrained.number(name, 512) for name in ("model_max_length", "max_position_embeddings")]
-    limit = max(2, int(min(limits)))
+    positions = pretrained.number("max_position_embeddings", 512)
+    longest, length = (
+        max(2, int(min(pretrained.number(name, positions), positions)))
+        for name in ("model_max_length", "max_length")
+    )
     config.model.update(model)
     config.model.attention.num_heads = model["num_heads"]
     for name in ("source", "target"):
@@ -92,8 +95,8 @@ def _config(
         beam_size=pretrained.number("num_beams", 1),
         length_penalty=pretrained.number("length_penalty", 1.0),
         stop="full" if there.get("early_stopping") is True else "beaten",
-        max_source_pieces=limit - 1,  # and the end of the sentence
-        max_length=limit - 1,  # after the begin of the sentence
+        max_source_pieces=longest - 1,  # and the end of the sentence
+        max_length=length - 1,  # after the begin of the sentence
     )
     config.run.update(name=out.name, directory=str(out))
     return config

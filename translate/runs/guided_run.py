@@ -17,6 +17,7 @@ from translate.errors import UserError
 from translate.links.links import Links, format_pharaoh, swapped
 from translate.links.symmetrise import majority
 from translate.runs.calibration import choose_alignment, pairs_of_corpus, store
+from translate.runs.checks import check_buildable
 from translate.runs.encoding import estimated_linker
 from translate.runs.life import train
 from translate.runs.load import load
@@ -44,6 +45,7 @@ def guide(config: DictConfig, out: str | Path, free: Collection[str] = ()) -> in
         The exit code of the training that ended early, or 0.
     """
     out = Path(out)
+    check_buildable(check_config(OmegaConf.create(_guided_by(plain(config), out / "links.txt"))))
     unguided = {name for name in free if not name.startswith("training.guided")}
     code = _train(config, unguided, out / "forward", _voting)
     code = code or _train(config, unguided, out / "backward", lambda vs: swap_sides(_voting(vs)))

@@ -82,8 +82,7 @@ class PairForm:
     tag: str
 
     def pair(self, line: str, translation: str) -> tuple[str, str]:
-        """Source and target, on one line each and without tabs."""
-        line, translation = (_SPACES.sub(" ", text).strip() for text in (line, translation))
+        """Source and target."""
         source, target = (line, translation) if self.forward else (translation, line)
         return f"{self.tag} {source}" if self.tag else source, target
 
@@ -170,30 +169,30 @@ def _blocks(lines: Column[str], counts: Counts, readable: Callable[[str], bool])
 
 
 def _pairs(files: Iterable[Path], form: PairForm, counts: Counts) -> Iterator[tuple[str, str]]:
-    """The pairs of all blocks, in the order of the lines; translations that give none are counted."""
+    """The pairs of all blocks in order, white space folded; translations that give none are counted."""
     for path in files:
         # Only a line feed ends a row: text may hold other separators.
         for row in path.read_text(encoding="utf-8").removesuffix("\n").split("\n"):
             line, translations = json.loads(row)
+            line, *translations = (_SPACES.sub(" ", text).strip() for text in (line, *translations))
             found: set[str] = set()
             for translation in translations:
                 counts.translations += 1
                 if reason := _reason(line, translation, found):
                     counts.dropped[reason] += 1
                     continue
-                found.add(translation.strip())
+                found.add(translation)
                 counts.pairs += 1
                 yield form.pair(line, translation)
 
 
 def _reason(line: str, translation: str, found: set[str]) -> str | None:
     """Why a translation gives no pair."""
-    text = translation.strip()
-    if not text:
+    if not translation:
         return "empty"
-    if text == line.strip():
+    if translation == line:
         return "copied"
-    return "repeated" if text in found else None
+    return "repeated" if translation in found else None
 
 
 @contextmanager
