@@ -78,6 +78,21 @@ def test_a_run_whose_search_changed_does_not_go_on(
     assert translate_command(*command).code == 0
 
 
+@pytest.mark.parametrize("languages", [("null", "null"), ("source", "target")])
+def test_without_languages_the_columns_are_the_sides_of_the_pairs(
+    run: Path, mono: Path, tmp_path: Path, translate_command: Command, languages: tuple[str, str]
+) -> None:
+    copy = shutil.copytree(run, tmp_path / "copy")
+    config = (copy / "config.yaml").read_text()
+    for side, language in zip(("source", "target"), languages, strict=True):
+        config = re.sub(rf"  {side}_language: .*", f"  {side}_language: {language}", config)
+    (copy / "config.yaml").write_text(config)
+    out = tmp_path / "out.tsv"
+    assert translate_command("backtranslate", copy, "--source", mono, "--out", out).code == 0
+    head, row, *_ = (line.split("\t") for line in out.read_text().splitlines())
+    assert (head, row[1]) == (["source", "target"], LINES[0])
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -126,6 +126,7 @@ def test_long_suffixes_stay_short_and_apart():
         ),
         (["--multrun"], "--multrun: no such option of translate train; did you mean --multirun?"),
         (["--cfg", "jobs"], "translate train: argument --cfg/-c: invalid choice"),
+        (["--multirun", "run.directory=x", "training.seed=1,2"], "run.directory: the runs of a sweep"),
         (["--cfg", "job", "--multirun"], "--multirun and --cfg exclude each other"),
         (
             ["--config", "my.yaml"],

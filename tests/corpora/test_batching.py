@@ -41,6 +41,14 @@ def test_every_pair_once_and_never_over_the_budget(batch_tokens: int, epoch: int
         assert [77] in [batch.tolist() for batch in plan]
 
 
+def test_a_long_pair_among_many_is_a_batch_of_its_own() -> None:
+    lengths = np.full(120_000, 9)
+    lengths[7] = 20_000  # times the pairs: more than 31 bits
+    plan = plan_batches(lengths, lengths, 2048, seed=0, epoch=0)
+    assert max(map(len, plan)) == 204
+    assert [7] in [batch.tolist() for batch in plan]
+
+
 @pytest.mark.parametrize("count", [0, 1, 2])
 def test_tiny_corpora(count: int) -> None:
     plan = plan_batches(np.full(count, 3), np.full(count, 5), 64, seed=1, epoch=0)

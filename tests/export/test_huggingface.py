@@ -1,3 +1,5 @@
+import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -41,6 +43,15 @@ def test_every_piece_has_the_same_probability(
             found = model(torch.tensor([ids]), decoder_input_ids=torch.tensor([[BOS, *wanted]])).logits
         ours = teacher_forced(contents, ids, wanted)
         torch.testing.assert_close(torch.log_softmax(found[0], -1), ours, rtol=0, atol=1e-5)
+
+
+def test_a_run_that_searches_greedily_is_exported(tmp_path: Path) -> None:
+    pytest.importorskip("transformers")
+    contents = of_transformer(pre_norm=False)
+    contents = replace(contents, search=replace(contents.search, beam_size=1, length_penalty=0.6))
+    huggingface.export(contents, tmp_path / "out")
+    generation = json.loads((tmp_path / "out" / "generation_config.json").read_text())
+    assert generation.get("num_beams", 1) == 1
 
 
 @pytest.mark.parametrize(

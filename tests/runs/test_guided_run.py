@@ -81,8 +81,30 @@ def test_sides_are_swapped() -> None:
     assert (data["source_language"], data["target_language"]) == ("de", "en")
     assert (data["source_field"], data["target_field"]) == (None, "x")
     assert values["data"]["train"]["source"] == "a.en"  # a copy was changed
+    values["tokenizer"]["path"] = ["en.model", "de.model"]
+    assert swap_sides(values)["tokenizer"]["path"] == ["de.model", "en.model"]
     split = Split(["a b"], ["c"], ["1-0 0p0"]).swapped()
     assert (split.source, split.target, split.gold) == (["c"], ["a b"], ["0-1 0p0"])
+
+
+COLUMNS = "data.source_field, data.target_field: name the columns"
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ("data=files data.train.source=pairs.tsv", COLUMNS),
+        ("data=prepared data.path=shards", "its shards have one direction"),
+        (
+            "data=mixture data.source_language=en data.target_language=fr data.corpora.a.choice=files "
+            "data.corpora.a.train.source=pairs.tsv",
+            COLUMNS,
+        ),
+    ],
+)
+def test_sides_that_nothing_tells_apart_are_not_swapped(data: str, message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        swap_sides(plain(compose(data.split())))
 
 
 @pytest.mark.slow

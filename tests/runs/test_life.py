@@ -14,6 +14,7 @@ from safetensors.torch import load_file
 import translate
 from tests.tiny_runs import BACKENDS, files, rows, train_tiny
 from translate.corpora.corpus import Corpus, load_corpus
+from translate.errors import UserError
 from translate.links.links import parse_gold, score
 from translate.runs.assembly import Job
 from translate.runs.checkpoint import load_state
@@ -239,6 +240,20 @@ def test_time_ends_a_run_with_its_scores(tmp_path: Path, capsys: pytest.CaptureF
     steps = read_json(run / "scores.json")["steps"]  # none, if the corpus took all the time
     assert [row["step"] for row in rows(run, "validation")] == [steps]
     assert load_state(run / "checkpoints" / "last")["progress"]["finished"] == "max_time"
+
+
+def test_a_restart_by_torchrun_goes_on_from_the_last_checkpoint(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, more = tmp_path / "run", ("training.max_steps=4", "training.save_every=1")
+    assert train_tiny(run, "transformer", *more) == 0
+    monkeypatch.setenv("TORCHELASTIC_RESTART_COUNT", "1")
+    capsys.readouterr()
+    again = ("training.resume=true", "training.resume_from=step-00000002")
+    assert train_tiny(run, "transformer", *more, *again) == 0
+    assert "the run is finished after 4 steps" in capsys.readouterr().out
+    with pytest.raises(UserError, match=r"run\.overwrite: after a restart"):
+        train_tiny(run, "transformer", *more, "run.overwrite=true")
 
 
 @pytest.mark.slow

@@ -131,6 +131,36 @@ def test_an_outdated_answer_is_never_shown(page: Browser, server: StandIn) -> No
 
 
 @in_chromium
+@pytest.mark.parametrize("clicked", [SECOND, "#more"])
+def test_a_click_on_what_is_outdated_does_not_stop_the_translation(
+    page: Browser, server: StandIn, clicked: str
+) -> None:
+    type_text(page, "I love")
+    until(page, TRANSLATION, "je aime")
+    server.hold.clear()
+    type_text(page, "the green apples")
+    page.click(clicked)  # before a request is sent
+    until(page, "document.getElementById('translation').getAttribute('aria-busy')", "true")
+    page.click(clicked)
+    server.hold.set()
+    until(page, TRANSLATION, "les vertes pommes")
+    assert mistakes(page) == []
+
+
+@in_chromium
+def test_a_click_on_a_word_does_not_stop_the_methods(page: Browser, server: StandIn) -> None:
+    type_text(page, "I love you")
+    until(page, TRANSLATION, "je aime toi")
+    server.hold.clear()
+    page.click("#more")
+    until(page, STATUS, "Fetching methods and heads …")
+    page.click(SECOND)
+    server.hold.set()
+    until(page, "document.querySelectorAll('#methods input').length", 3)
+    assert mistakes(page) == []
+
+
+@in_chromium
 def test_pointing_at_a_word_lights_its_partners(page: Browser) -> None:
     type_text(page, TEXT)
     until(page, TRANSLATION, "je aime toi . les vertes pommes .")

@@ -28,6 +28,15 @@ def test_the_oldest_make_room(tmp_path: Path) -> None:
     assert store.get(last) is None
 
 
+def test_a_file_that_is_touched_is_kept(tmp_path: Path) -> None:
+    store, name = Store(tmp_path), new_name()
+    store.touch(name)
+    store.put(name, {"status": "translating"})
+    os.utime(tmp_path / name, (0, 0))
+    store.touch(name)
+    assert store.get(name) == ({"status": "translating"}, b"")
+
+
 @pytest.mark.parametrize("name", ["", "..", "../x", "a", "A" * 32, f"{'a' * 32}.exe/..", None, 7, ["a"]])
 def test_a_name_is_no_path(tmp_path: Path, name: object) -> None:
     assert Store(tmp_path).get(name) is None

@@ -101,13 +101,15 @@ def backtranslate(
     languages = [translator.languages for translator in translators]
     check_languages(dict(zip(names, languages, strict=True)), "backtranslate")
     options = [_options(translator, pairs, samples, machine) for translator in translators]
-    reads, writes = languages[0][0] or "source", languages[0][1] or "target"
+    columns = languages[0] if pairs.forward else languages[0][::-1]
+    if not {"", "source", "target"}.isdisjoint(columns):  # no languages, but the sides of other pairs
+        columns = ("source", "target")
     bar = progress(unit="lines", total=len(lines), quiet_meanwhile=True)
     with going_on(), closing(bar):
         counts = synthesise(
             lines,
             out,
-            PairForm((reads, writes) if pairs.forward else (writes, reads), pairs.forward, pairs.tag),
+            PairForm(columns, pairs.forward, pairs.tag),
             partial(_translations, translators, options),
             readable=lambda line: all(translator.reads_whole(line) for translator in translators),
             plan=_plan(runs, options, machine),

@@ -261,6 +261,10 @@ def _checked(
     Returns:
         The overrides, and the configuration of the last job.
     """
+    if multirun and any(re.fullmatch(r"run\.directory=[^,$]*", text) for text in overrides):
+        raise UserError(
+            "run.directory: the runs of a sweep would share it; give 'run.directory=DIR/${run.name}'"
+        )
     completed = composer.complete(overrides, multirun=multirun)
     for job in composer.jobs(overrides) if multirun else [overrides]:
         config = composer.compose(job, _check_job)

@@ -154,7 +154,7 @@ def plan_batches(
         For each batch, the indexes of its pairs.
     """
     generator = np.random.Generator(np.random.PCG64([seed, epoch, block] if block else [seed, epoch]))
-    lengths = np.stack([source_lengths, target_lengths]).astype(np.int32) + 1  # with the end of sentence
+    lengths = np.stack([source_lengths, target_lengths]).astype(np.int64) + 1  # with the end of sentence
     # The budget also bounds the source, or one pair with a long source would pad a whole batch.
     budgets = np.array([2 * batch_tokens, batch_tokens])
     # Each epoch favours cuts at other lengths, so that rectangles differ between epochs.

@@ -25,9 +25,13 @@ import sentencepiece
 source = sentencepiece.SentencePieceProcessor(model_file="{name}/tokenizer/{source}.model")
 target = sentencepiece.SentencePieceProcessor(model_file="{name}/tokenizer/{target}.model")
 translator = ctranslate2.Translator("{name}")
-pieces = source.encode("...", out_type=str)
+pieces = source.encode("...", out_type=str)[:{longest}]
 result = translator.translate_batch(
-    [pieces], beam_size={beam_size}, length_penalty={length_penalty}, min_decoding_length=0
+    [pieces],
+    beam_size={beam_size},
+    length_penalty={length_penalty},
+    min_decoding_length=0,
+    max_decoding_length={longest_target},
 )[0]
 print(target.decode(result.hypotheses[0]))
 ```
@@ -76,9 +80,15 @@ def write_card(contents: Contents, export_format: str, directory: Path, name: st
     tokenizers = contents.tokenizers
     source, target = (for_markdown(language or "?", 35) for language in contents.languages)
     files = {side: "shared" if tokenizers.shared else side for side in ("source", "target")}
-    search = {"beam_size": contents.search.beam_size, "length_penalty": contents.search.length_penalty}
     use = USE[export_format].format(
-        name=for_code(name, "FOLDER"), layer=contents.choice.layer, runtime=VERSION, **files, **search
+        name=for_code(name, "FOLDER"),
+        layer=contents.choice.layer,
+        runtime=VERSION,
+        longest=contents.longest_source - 1,  # without the end of sentence, which CTranslate2 adds
+        longest_target=contents.longest_target,
+        beam_size=contents.search.beam_size,
+        length_penalty=contents.search.length_penalty,
+        **files,
     )
     parts = [
         f"# {for_markdown(name)}",

@@ -58,10 +58,11 @@ def export(contents: Contents, directory: Path) -> Engine:
     directory.mkdir(parents=True)
     config = _config(library, contents, model)
     config.save_pretrained(directory)
+    search = contents.search
+    beams = {"length_penalty": search.length_penalty, "early_stopping": search.stop == "full"}
     library.GenerationConfig(
-        num_beams=contents.search.beam_size,
-        length_penalty=contents.search.length_penalty,
-        early_stopping=contents.search.stop == "full",
+        num_beams=search.beam_size,
+        **(beams if search.beam_size > 1 else {}),  # greedy search has neither, and they are refused
         max_length=contents.longest_target + 1,  # with the begin of sentence
         suppress_tokens=[PAD, BOS],
         **SPECIAL,

@@ -210,6 +210,8 @@ def contract(preposition: list[Token], tokens: list[Token]) -> list[Token]:
     """The preposition with the phrase, contracted where French contracts, as `à le` to `au`."""
     last, article = preposition[-1], tokens[0]
     contracted = _CONTRACTED.get((last.text, article.text))
+    if last.text == "de" and article.text in ("de", "des", "du"):  # besoin d' eau, de cadeaux
+        contracted, tokens = "de", [article, *tokens[2 if tokens[1].text in ("la", "le") else 1 :]]
     if contracted is None or (article.text == "le" and starts_with_vowel(tokens[1].text)):
         return preposition + tokens
     strong = last.strong or article.strong

@@ -141,7 +141,7 @@ def clitics_of(content: Clause, path: str, arguments: Arguments, person: int) ->
     if thing is not None and content.gap != "object" and isinstance(thing[0].head, Pronoun):
         indirect = content.verb.preposition == "à"
         form = thing[0].head.indirect if indirect else thing[0].head.direct
-        clitics.append(Token(form, (thing[1] + "h0",)))
+        clitics.append(Token(form, (thing[1] + "h0",), (path + "p0",) if indirect else ()))
     if recipient is not None and isinstance(recipient[0].head, Pronoun):
         clitics.append(Token(recipient[0].head.indirect, (recipient[1] + "h0",)))
     return sorted(clitics, key=lambda token: _RANK[token.text])

@@ -91,7 +91,7 @@ def _first_group(infinitive: str) -> tuple[tuple[str, ...], str, str]:
     elif stem.endswith("y"):
         silent = stem[:-1] + "i"
         future_stem = "enverr" if infinitive == "envoyer" else silent + "er"
-    plural = stem + "e" if stem.endswith("g") else stem[:-1] + "ç" if stem.endswith("c") else stem
+    plural = stem + "e" if stem.endswith("g") else stem
     present = (silent + "e", silent + "es", silent + "e", plural + "ons", stem + "ez", silent + "ent")
     return present, future_stem, stem + "é"
 
@@ -107,8 +107,6 @@ def english_forms(written: str) -> EnglishForms:
     """The forms of an English verb written `base`, or `base/past/participle` if it is irregular."""
     base, *parts = written.split("/")
     stem = base + base[-1] if re.fullmatch(r"[^aeiou]*[aeiou][^aeiouwxy]", base) else base
-    if base in ("forget", "prefer", "begin"):
-        stem = base + base[-1]
     if re.search(r"[^aeiou]y$", base):
         third, regular_past = base[:-1] + "ies", base[:-1] + "ied"
     else:

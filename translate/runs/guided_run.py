@@ -45,6 +45,7 @@ def guide(config: DictConfig, out: str | Path, free: Collection[str] = ()) -> in
         The exit code of the training that ended early, or 0.
     """
     out = Path(out)
+    check_config(OmegaConf.create(swap_sides(plain(config))))
     check_buildable(check_config(OmegaConf.create(_guided_by(plain(config), out / "links.txt"))))
     unguided = {name for name in free if not name.startswith("training.guided")}
     code = _train(config, unguided, out / "forward", _voting)
@@ -61,8 +62,14 @@ def guide(config: DictConfig, out: str | Path, free: Collection[str] = ()) -> in
 
 
 def swap_sides(values: dict[str, Any]) -> dict[str, Any]:
-    """The configuration of the other direction, without gold files, whose links are source-target."""
+    """The configuration of the other direction, without gold files, whose links are source-target.
+
+    Raises:
+        UserError: for a corpus that does not say which side is which.
+    """
     values = copy.deepcopy(values)
+    if isinstance(path := values["tokenizer"]["path"], list):
+        values["tokenizer"]["path"] = path[::-1]
     data = values["data"]
     if data["corpora"] and None in (data["source_language"], data["target_language"]):
         raise UserError(
@@ -81,6 +88,14 @@ def _voting(values: dict[str, Any]) -> dict[str, Any]:
 
 def _swap_section(data: dict[str, Any]) -> None:
     """Exchange the sides of a corpus; a corpus of a mixture may lack any setting."""
+    if "prepared" in (data.get("kind"), data.get("choice")):
+        raise UserError("data=prepared: its shards have one direction; give the text itself, by data=files")
+    files = [data.get(split) or {} for split in SPLITS]
+    table = any(each.get("source") and not each.get("target") for each in files)
+    if table and None in (data.get("source_field"), data.get("target_field")):
+        raise UserError(
+            "data.source_field, data.target_field: name the columns, for one model reads the other"
+        )
     for first, second in (("source_language", "target_language"), ("source_field", "target_field")):
         if first in data or second in data:
             data[first], data[second] = data.get(second), data.get(first)

@@ -140,7 +140,7 @@ class Keeper:
     def conclude(self, training: Training) -> str | None:
         """Validate and save a run that was interrupted where it is due; ``None`` if it has steps left."""
         progress = training.progress
-        reason = self.limits.end(self.limits.reached(progress))
+        reason = self.limits.end(self.world.agree(self.limits.reached(progress)))
         due = progress.step % self.config.validate_every == 0 and progress.validated < progress.step
         if progress.step == 0 or not (reason or due):  # however short its time, a run takes a step
             return None

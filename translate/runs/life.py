@@ -55,7 +55,11 @@ def train(config: DictConfig, free: Collection[str] = (), goes_on: str = "") -> 
     """
     began = time.monotonic()
     if was_restarted():  # torchrun repeats the same command; go on from the last checkpoint
-        config.training.resume = True
+        if config.run.overwrite:  # nothing tells whether the first attempt had begun
+            raise UserError(
+                "run.overwrite: after a restart the checkpoints may be the older run's; resume it"
+            )
+        config.training.update(resume=True, resume_from=None)
     config = as_before(config, free)
     settings = check_config(config)
     runtime = settings.runtime
@@ -79,7 +83,7 @@ def live(job: Job, config: DictConfig, free: Collection[str] = ()) -> int:
     state = state_to_resume(job.settings, job.directory, processes=job.world.size)
     progress = Progress() if state is None else Progress(**state["progress"])
     job.limits.resume(progress)
-    finished = is_finished(progress, job.limits)
+    finished = job.world.from_main(lambda: is_finished(progress, job.limits))
     scored = finished and job.directory.is_scored(progress.step)
     job.world.wait()  # all processes have read the folder before one changes it
     if scored:

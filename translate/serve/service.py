@@ -61,7 +61,7 @@ class Service:
     def __post_init__(self) -> None:
         self.metrics = Metrics()
         self.engine = Engine(torch.get_num_threads(), self.limits.queue, self.metrics)
-        self.documents = Store(self.folder / "documents")
+        self.documents = Store(self.folder / "documents", most_bytes=max(1 << 26, 8 * self.limits.file))
         self.glossaries = Store(self.folder / "glossaries", MAX_GLOSSARIES + 1, 1 << 30, math.inf)
         self.running = 0  # requests without an answer
         self.metrics.running.set_function(lambda: self.running)

@@ -33,7 +33,7 @@ class Store:
 
     folder: Path
     most: int = 1_000
-    most_bytes: int = 64 << 20
+    most_bytes: int = 1 << 26
     most_seconds: float = 15 * 60
 
     def __post_init__(self) -> None:
@@ -57,6 +57,11 @@ class Store:
         except FileNotFoundError:
             return None
         return json.loads(fields), content
+
+    def touch(self, name: str) -> None:
+        """Keep a file for longer, if it is still there."""
+        with suppress(FileNotFoundError):
+            os.utime(self.folder / name)
 
     def names(self) -> list[str]:
         """The names of all files, the oldest first."""

@@ -302,14 +302,11 @@ class TokenizerPair:
     ) -> tuple["TokenizerPair", list[str]]:
         """Train on both sides of a corpus; returns the tokenizers and messages for the user.
 
-        Of a large corpus, sentences are taken at equal distances. The ``symbols`` are pieces of the source.
+        Of a large corpus, sentences are taken at equal distances. The ``symbols`` are pieces of both sides.
         """
         sides = [evenly(side, MAX_TRAINING_CHARACTERS // 2) for side in (source, target)]
         together = [itertools.chain(*sides)] if config.shared else sides
-        trained = [
-            train_tokenizer(lines, config, tokenised=tokenised, symbols=() if number else symbols)
-            for number, lines in enumerate(together)
-        ]
+        trained = [train_tokenizer(lines, config, tokenised=tokenised, symbols=symbols) for lines in together]
         wanted = config.vocabulary_size
         messages = [
             f"vocabulary: {len(found):,} pieces; the corpus has no more of the {wanted:,}"

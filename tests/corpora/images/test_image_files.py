@@ -9,7 +9,7 @@ from PIL import Image as Pillow
 
 from translate.corpora.images import image_files
 from translate.corpora.images.image_files import read_file
-from translate.corpora.images.image_names import below
+from translate.corpora.images.image_names import _cleaned, below
 from translate.corpora.images.image_store import open_store
 from translate.corpora.images.patches import Image, cells_of, end_source
 from translate.errors import UserError
@@ -196,3 +196,7 @@ def test_cells_hold_every_pixel_at_its_place():
             np.testing.assert_array_equal(patch, wanted)
     assert end_source(cells, 3)[-1, :2].tolist() == [3, 2]
     assert end_source(np.array([5, 6]), 3).tolist() == [5, 6, 3]
+
+
+def test_a_number_after_the_name_is_that_of_a_caption() -> None:
+    assert _cleaned(["100.jpg#0", " photo#1.jpg\n"]) == ["100.jpg", "photo#1.jpg"]

@@ -1,6 +1,7 @@
 """The names of images beside the sentences of a corpus."""
 
 import os
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -97,7 +98,7 @@ def _names_of(name: str, data: DataConfig) -> tuple[list[str], str]:
 
 def _cleaned(names: Sequence[str]) -> list[str]:
     """Names without the number of a caption, as in `1000092795.jpg#0`."""
-    return [name.strip().partition("#")[0] for name in names]
+    return [re.sub(r"#\d+$", "", name.strip()) for name in names]
 
 
 def _spread(rows: Sequence[int], count: float) -> set[int]:

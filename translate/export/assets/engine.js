@@ -3,7 +3,7 @@
 import * as ort from "../runtime/ort.wasm.bundle.min.js";
 import { EOS, NO_WORD, Tokenizer, UNK } from "./tokenizer.js";
 import { Graphs, read, search } from "./search.js";
-import { between } from "./links.js";
+import { between, probabilities, wordsOf } from "./links.js";
 import { sentences } from "./paragraphs.js";
 
 const LONGEST_PIECE = 16; // characters
@@ -65,6 +65,7 @@ export class Engine {
     if (source.ids.length === 1) return { text: "", score: 0, source_words: [], target_words: [], weights: [] };
     const begun = prefix ? this.target.encodeText(prefix) : [];
     if (begun.includes(UNK)) throw new Error(`The model does not know every character of “${prefix}”.`);
+    if (begun.length >= this.model.longest_target) throw new Error("The beginning is as long as a translation may be.");
     const { ids, score } = await this.#search(source, begun, this.model.beam_size, signal);
     const target = this.target.decodeWords(ids);
     const steps = await read(this.graphs, source.ids, ids, signal);
@@ -81,7 +82,7 @@ export class Engine {
 
   /** Words that could stand in the place of one: the most probable pieces there, each continued to its word's end. */
   async #others(source, target, steps, index, signal) {
-    const place = target.owners.indexOf(index);
+    const place = wordsOf(target).findIndex((words) => words.includes(index));
     if (place < 0) return [];
     const prefix = target.ids.slice(0, place);
     const logs = [...steps[place].logs.entries()].filter(([id]) => id > EOS).sort((a, b) => b[1] - a[1]);
@@ -90,7 +91,7 @@ export class Engine {
       const { ids } = await this.#search(source, [...prefix, id], 1, signal);
       const other = this.target.decodeWords(ids);
       // A piece that goes on with the word before it changes that word, not this one.
-      if (other.owners[place] !== index) continue;
+      if (!wordsOf(other)[place].includes(index)) continue;
       const share = probabilities(other, await read(this.graphs, source.ids, ids, signal))[index];
       best.set(other.words[index].text, Math.max(share, best.get(other.words[index].text) || 0));
     }
@@ -128,14 +129,4 @@ export class Engine {
     const steps = await read(this.graphs, source.ids, target.ids, signal);
     return { weights: between(source, target, steps, { layer, heads, shift: this.model.choice.shift }) };
   }
-}
-
-/** The probability of each target word after the words before it: the product over its pieces. */
-function probabilities(target, steps) {
-  const words = target.words.map(() => 1);
-  target.ids.forEach((id, piece) => {
-    const owner = target.owners[piece];
-    if (owner !== NO_WORD) words[owner] *= Math.exp(steps[piece].logs[id]);
-  });
-  return words;
 }

@@ -6,11 +6,23 @@ function share(row) {
   return total > 1.1754944e-38 ? row.map((one) => one / total) : row.fill(0);
 }
 
-/** For each piece, [word, share] of its words. */
-function sharesOf({ owners, further }) {
+/** For each piece the words that it lies in: one, several, or none. */
+export function wordsOf({ owners, further }) {
   const words = owners.map((word) => (word < 0 ? [] : [word]));
   for (const [piece, word] of further) words[piece].push(word);
-  return words.map((those) => those.map((word) => [word, 1 / those.length]));
+  return words;
+}
+
+/** For each piece, [word, share] of its words. */
+const sharesOf = (pieces) => wordsOf(pieces).map((those) => those.map((word) => [word, 1 / those.length]));
+
+/** The probability of each target word after the words before it: the product over its pieces. */
+export function probabilities(target, steps) {
+  const sure = target.words.map(() => 1);
+  wordsOf(target).forEach((words, piece) => {
+    for (const word of words) sure[word] *= Math.exp(steps[piece].logs[target.ids[piece]]);
+  });
+  return sure;
 }
 
 const mean = (rows, width) => share(Array.from({ length: width }, (_, index) => rows.reduce((sum, row) => sum + row[index], 0)));

@@ -210,7 +210,10 @@ async def _document_status(asked: Asked) -> Response:
     """Says how far the translation of a document is."""
     name, stored, _ = await _document(asked)
     told = {name: value for name, value in stored.items() if name != "key"}
-    left = {"seconds_remaining": 1} if stored["status"] == "translating" else {}
+    left = {}
+    if stored["status"] == "translating":
+        left = {"seconds_remaining": 1}
+        asked.service.documents.touch(name)
     return json_response({"document_id": name, **told, **left})
 
 

@@ -50,6 +50,7 @@ function translateSoon() {
 /** The words are no longer those of the text. */
 function forget() {
   now.request?.abort();
+  now.sentences = [];
   byId("under").replaceChildren();
   byId("others").hidden = true;
   Object.assign(active, { hover: null, kept: null, focus: null });
@@ -62,9 +63,9 @@ function forget() {
 async function translate() {
   const text = byId("text").value;
   if (text !== now.text) now.prefixes.clear();
-  now.text = text;
+  Object.assign(now, { text, sentences: [] }); // until the answer comes, no word can be asked about
   if (!text.trim() || !model()) {
-    Object.assign(now, { sentences: [], warnings: [] });
+    now.warnings = [];
     return draw();
   }
   await alone(async (signal) => {
@@ -141,6 +142,7 @@ async function listOthers(index, moveFocus) {
     list.replaceChildren(...(items.length ? items : [create("li", { textContent: "nothing else" })]));
     tell(`${items.length} word${items.length === 1 ? "" : "s"} could stand there`, "spoken");
     if (moveFocus) list.querySelector("button")?.focus();
+    if (!byId("details").hidden && page.alternatives[0].views.length === 1) addViews(); // which this interrupted
   });
 }
 
@@ -221,6 +223,7 @@ function onKey(event) {
 }
 
 function keep(at, moveFocus) {
+  if (!now.sentences.length) return;
   if (same(active.kept, at)) {
     byId("others").hidden = true;
     return light("kept", null);
@@ -237,7 +240,7 @@ function hearBoxes() {
   document.addEventListener("selectionchange", lightCaret);
   translation.addEventListener("mouseover", (event) => now.sentences.length && light("hover", wordAt(event) || null));
   translation.addEventListener("mouseleave", () => now.sentences.length && light("hover", null));
-  translation.addEventListener("focusin", (event) => light("focus", wordAt(event) || null));
+  translation.addEventListener("focusin", (event) => now.sentences.length && light("focus", wordAt(event) || null));
   translation.addEventListener("focusout", () => now.sentences.length && light("focus", null));
   translation.addEventListener("click", (event) => wordAt(event) && keep(wordAt(event), false));
   translation.addEventListener("keydown", onKey);
@@ -259,14 +262,15 @@ function hearButtons() {
     await navigator.clipboard.writeText(now.shown.text);
     tell("Copied");
   });
-  byId("save").addEventListener("click", () =>
-    save(page, [now.text, now.shown.text]).catch(() => tell("The page could not be saved.", "wrong")),
-  );
+  byId("save").addEventListener("click", () => {
+    if (now.sentences.length)
+      save(page, [now.text, now.shown.text]).catch(() => tell("The page could not be saved.", "wrong"));
+  });
   byId("more").addEventListener("click", () => {
     const isHidden = (byId("details").hidden = !byId("details").hidden);
     byId("more").setAttribute("aria-expanded", String(!isHidden));
     byId("more").textContent = isHidden ? "Show links, heads and methods" : "Hide links, heads and methods";
-    if (!isHidden) addViews();
+    if (!isHidden && now.sentences.length) addViews();
   });
   byId("stage").addEventListener("painted", paint);
   addEventListener("hashchange", readAddress);

@@ -7,11 +7,15 @@ const MOST_HEADS = 64; // requests for heads
 
 /** The views that the server can compute; one that it refuses is left out. */
 export async function fetchViews(model, sentences, signal) {
-  const pairs = { source: sentences.map((one) => one.source), target: sentences.map((one) => one.target) };
+  const full = sentences.filter((one) => one.sourceWords.length && one.targetWords.length);
+  if (!full.length) return [];
+  const pairs = { source: full.map((one) => one.source), target: full.map((one) => one.target) };
   const weights = async (wish) => {
     const body = { ...pairs, model: model.name, confidence: false, ...wish };
     const { translations } = await ask("/v1/align", body, signal);
-    return together(sentences, (_, number) => translations[number].weights);
+    if (translations.some(({ weights }, number) => weights.length !== full[number].targetWords.length))
+      throw new Error("The words of this translation cannot be read back one by one, so there are only its links.");
+    return together(sentences, (one) => translations[full.indexOf(one)]?.weights ?? []);
   };
   const views = [];
   const count = model.layers * model.heads;
