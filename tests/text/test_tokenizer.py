@@ -142,6 +142,20 @@ def test_tokenised_text_is_split_first_unless_asked_not_to(tokenised: Tokenizer)
     assert set(found.piece_words) == {0, 1, 2}
 
 
+def test_words_of_other_toolkits_stay_whole_where_they_are_pieces() -> None:
+    lines = ["I do n't know .", "it &apos;s well @-@ known .", "the U.S. did n't ."] * 20
+    found = train_tokenizer(lines, TokenizerConfig(model_type="word", vocabulary_size=60), tokenised=True)
+    assert found.encode_all(lines) == found.encode_corpus(lines)
+    for line in lines:
+        ids = found.encode(line)
+        text, decoded = found.decode_words(ids)
+        assert (text, decoded.words) == (line, found.encode_words(text).words)
+        assert [word.text for word in decoded.words] == line.split()
+    typed = found.encode_words(" I do  n't, know.")
+    assert [word.text for word in typed.words] == ["I", "do", "n'", "t", ",", "know", "."]
+    assert found.encode("you do n't know .") == found.encode("you do n't know.")
+
+
 def test_decoded_pieces_know_their_words(tokenizer: Tokenizer, tokenised: Tokenizer) -> None:
     for line in FRENCH[:7]:
         text, found = tokenizer.decode_words(tokenizer.encode(line))

@@ -30,7 +30,6 @@ from translate.search.ctranslate2.conversion import (
     transformer_of,
 )
 from translate.text.tokenizer import BOS, EOS, PAD, SPACE, UNK
-from translate.text.words import tokenise
 
 FORMAT = "huggingface"
 # For the configuration and for ``generate``; the end is forced at the maximum length.
@@ -234,8 +233,7 @@ def _engine(library: Any, contents: Contents, directory: Path) -> Engine:
     search = contents.search
 
     def translate(sentences: Sequence[str]) -> list[Rendered]:
-        if contents.tokenizers.source.tokenised:
-            sentences = [tokenise(sentence) for sentence in sentences]
+        sentences = [contents.tokenizers.source.prepare(sentence) for sentence in sentences]
         found = {i: Rendered("", 0.0) for i in range(len(sentences))}
         sources = [contents.encode(sentence) for sentence in sentences]
         for rows in batches_of_one_length(sources, search.batch_size):

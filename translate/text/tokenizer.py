@@ -96,13 +96,13 @@ class Tokenizer:
 
     def encode(self, text: str) -> list[int]:
         """Ids of the pieces of ``text``, without begin and end of sentence."""
-        return list(self._processor.encode(self._prepare(text)))
+        return list(self._processor.encode(self.prepare(text)))
 
     def encode_all(self, texts: Sequence[str]) -> list[list[int]]:
         """Ids of the pieces of many texts, several times as fast as one by one."""
         if len(texts) == 1:  # for a list, SentencePiece starts threads
             return [self.encode(texts[0])]
-        return list(self._processor.encode([self._prepare(text) for text in texts], num_threads=1))
+        return list(self._processor.encode([self.prepare(text) for text in texts], num_threads=1))
 
     def encode_corpus(self, lines: Sequence[str]) -> list[list[int]]:
         """Ids of the lines of a corpus, which is split into words already if it is ``tokenised``."""
@@ -149,7 +149,7 @@ class Tokenizer:
             text: one sentence.
             whitespace: split words only at white space, as gold links count them.
         """
-        words = whitespace_words(text) if whitespace else split_tagged(text, self.tags)
+        words = whitespace_words(text) if whitespace else split_tagged(text, self.tags, self._whole)
         if self.tokenised:
             prepared = " ".join([word.text for word in words])
             spans = words if prepared == text else joined_words(word.text for word in words)
@@ -167,10 +167,16 @@ class Tokenizer:
         owners, further = assign(offsets, words)
         return text, Pieces(list(ids), owners, words, further)
 
-    def _prepare(self, text: str) -> str:
+    @cached_property
+    def _whole(self) -> frozenset[str]:
+        """The words that are one piece, which a tokenised corpus may have written otherwise than we split."""
+        return frozenset(piece[1:] for piece in self.all_pieces if self.tokenised and piece.startswith(SPACE))
+
+    def prepare(self, text: str) -> str:
+        """The text as the model's corpus has it: its words between spaces, if it is tokenised."""
         if not self.tokenised:
             return text
-        return " ".join(word.text for word in split_tagged(text, self.tags))
+        return " ".join(word.text for word in split_tagged(text, self.tags, self._whole))
 
 
 def parse_model(content: bytes) -> Any:

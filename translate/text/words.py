@@ -90,13 +90,21 @@ def tags_before(text: str, tags: Collection[str]) -> list[Word]:
     return found
 
 
-def split_tagged(text: str, tags: Collection[str]) -> list[Word]:
-    """Split as :func:`split_words` does, but keep those of ``tags`` whole that stand before the sentence."""
+def split_tagged(text: str, tags: Collection[str], whole: Collection[str] = ()) -> list[Word]:
+    """Split as :func:`split_words` does, but keep those of ``tags`` whole that stand before the sentence.
+
+    Those of ``whole`` between white space stay whole, too, such as *n't* or *&apos;s*.
+    """
     found = tags_before(text, tags)
-    if not found:
+    if not (found or whole):
         return split_words(text)
-    end = found[-1].end
-    return found + [Word(word, start + end, stop + end) for word, start, stop in split_words(text[end:])]
+    end = found[-1].end if found else 0
+    rest = text[end:]
+    for part in whitespace_words(rest) if whole else [Word(rest, 0, len(rest))]:
+        words = [Word(part.text, 0, len(part.text))] if part.text in whole else split_words(part.text)
+        begin = end + part.start
+        found += [Word(word, begin + start, begin + stop) for word, start, stop in words]
+    return found
 
 
 def whitespace_words(text: str) -> list[Word]:

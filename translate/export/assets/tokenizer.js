@@ -103,7 +103,7 @@ export class Tokenizer {
 
   /** Pieces of a text, its words, and the word of each piece; see `assign`. Places count characters. */
   encodeWords(text) {
-    const words = splitWords(text);
+    const words = this.#split(text);
     const prepared = this.#apart(words, text);
     const { ids, spans } = this.encode(prepared);
     const places = charactersBefore(prepared);
@@ -113,7 +113,15 @@ export class Tokenizer {
 
   /** Ids of a text, of which no words are wanted. */
   encodeText(text) {
-    return this.encode(this.#apart(splitWords(text), text)).ids;
+    return this.encode(this.#apart(this.#split(text), text)).ids;
+  }
+
+  /** The words of a text; of a tokenised corpus, what is a piece stays whole. */
+  #split(text) {
+    if (!this.model.tokenised) return splitWords(text);
+    const within = ({ start }, parts) => parts.map((part) => ({ text: part.text, start: start + part.start, end: start + part.end }));
+    const isWhole = ({ text: word }) => this.ids.has(SPACE_SYMBOL + word);
+    return whitespaceWords(text).flatMap((word) => (isWhole(word) ? [word] : within(word, splitWords(word.text))));
   }
 
   /** As a model reads a text: its words apart, if the corpus was tokenised. */
