@@ -130,7 +130,14 @@ def test_n_best(translator: Translator) -> None:
     [
         ({"batch_size": -3}, "batch_size: expected 1 to 100,000, got -3"),
         ({"beam_size": 2, "n_best": 3}, "n_best: expected 1 to beam_size=2, got 3"),
-        ({"beam": 5}, "translate: no option beam; expected one of beam_size, n_best, "),
+        ({"beam": 5}, "translate: no option beam; did you mean beam_size?"),
+        ({"verbose": True}, "translate: no option verbose; expected one of beam_size, n_best, "),
+        ({"length_penalty": 0.6}, r"write search=replace\(translator.search, length_penalty=...\)"),
+        ({"markup": "no"}, "markup: expected True or False, got 'no'"),
+        ({"alignments": "attention"}, "alignments: expected True or False"),
+        ({"search": replace(SEARCH, top_p=0.3)}, "search: top_p is for samples; add sample=True"),
+        ({"options": {"beam_size": 2}}, r"options: expected TranslateOptions\(...\), got"),
+        ({"context": "The first."}, "context: expected a list of previous sentences for each sentence"),
         ({"n_best": None}, "n_best: expected an integer, got None"),
         *(({"mbr": 6, "beam_size": size}, "beam_size: it is for beam search") for size in (1, 900)),
         ({"search": replace(SEARCH, sample=True), "beam_size": 1}, "beam_size: it is for beam search"),
@@ -155,6 +162,30 @@ def test_one_string_is_not_a_list_of_sentences(translator: Translator) -> None:
     for source, target in (("you", ["toi"]), (["you"], "toi"), ("you", "toi")):
         with pytest.raises(UserError, match="list of sentences"):
             translator.align(source, target)
+
+
+def test_a_table_is_no_list_of_sentences(translator: Translator) -> None:
+    class Table(list[str]):
+        columns = ("en", "fr")
+
+    with pytest.raises(UserError, match="got a table; give one of its columns"):
+        translator.translate(Table(["en", "fr"]))
+
+
+def test_what_would_have_no_effect_on_a_translator_is_refused(translator: Translator) -> None:
+    for name in ("beam_size", "layer"):
+        with pytest.raises(UserError, match=f"{name}: a translator has no such setting"):
+            setattr(translator, name, 1)
+    with pytest.raises(UserError, match=r"choice: expected AlignmentChoice\(...\), got \(1, 0\)"):
+        translator.choice = (1, 0)  # type: ignore[assignment]
+    with pytest.raises(UserError, match=r"search: expected SearchConfig\(...\), got \{'beam_size': 2\}"):
+        translator.search = {"beam_size": 2}  # type: ignore[assignment]
+
+
+def test_an_ensemble_is_of_translators(translator: Translator, tokenizers: TokenizerPair) -> None:
+    for others in (build(tokenizers), ["runs/mine"]):
+        with pytest.raises(UserError, match="join: expected a list of translators"):
+            translator.join(others)  # type: ignore[arg-type]
 
 
 def test_pairs_must_be_pairs(translator: Translator) -> None:

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from translate.search.ctranslate2.ctranslate2_search import CTranslate2Search
 
 MOST_SAMPLES = 1_000  # of a sentence; minimum Bayes risk compares each two of them
+OF_SAMPLES = ("temperature", "top_k", "top_p", "seed")  # settings of the search
 TOGETHER = 64  # translations whose alignments are computed together
 
 AT_LIMIT = "at the maximum length, where CTranslate2 would break off, so torch translated"
@@ -77,24 +78,23 @@ class TranslateOptions:
     context: Sequence[Sequence[str]] | None = None
 
     def search_config(self, default: SearchConfig) -> SearchConfig:
-        """The search settings of one call, ``default`` being the run's.
-
-        Raises:
-            UserError: for settings that are impossible.
-        """
-        for name, number in (("n_best", self.n_best), ("mbr", 2 if self.mbr is None else self.mbr)):
-            if type(number) is not int:
-                raise UserError(f"{name}: expected an integer, got {shorten(repr(number))}")
-        for name, kind, words in (("search", SearchConfig, "a SearchConfig"), ("prefix", Sequence, "text")):
+        """The settings of one call, ``default`` the run's; raises :class:`UserError` for impossible ones."""
+        kinds: dict[str, tuple[Any, str]] = dict.fromkeys(("n_best", "mbr"), (int, "an integer"))
+        kinds |= {"search": (SearchConfig, "a SearchConfig"), "prefix": (Sequence, "text")}
+        kinds |= dict.fromkeys(("alignments", "markup", "replace_unknown"), (bool, "True or False"))
+        for name, (kind, words) in kinds.items():
             value = getattr(self, name)
-            if not isinstance(value, kind | None):
+            if not isinstance(value, kind if name == "n_best" else kind | None):
                 raise UserError(f"{name}: expected {words}, got {shorten(repr(value))}")
+        search = self.search or default
+        idle = [name for name in OF_SAMPLES if getattr(search, name) != getattr(default, name)]
+        if idle and not (search.sample or self.mbr):
+            raise UserError(f"search: {idle[0]} is for samples; add sample=True beside it")
         asked: dict[str, Any] = {"beam_size": self.beam_size, "batch_size": self.batch_size}
         if self.beam_size is not None and (self.mbr is not None or (self.search and self.search.sample)):
             raise UserError("beam_size: it is for beam search, but sampling was asked for: leave one out")
         asked["sample"] = True if self.mbr else None if self.beam_size is None else False
         given = {name: value for name, value in asked.items() if value is not None}
-        search = self.search or default
         search = replace(search, **given) if given else search  # checks all settings again
         if self.mbr is not None and not 2 <= self.mbr <= MOST_SAMPLES:
             raise UserError(f"mbr: expected 2 to {MOST_SAMPLES:,} samples, got {self.mbr}")

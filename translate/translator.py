@@ -14,7 +14,7 @@ from translate.alignment.alignment import Alignment, AlignmentChoice, DocumentAl
 from translate.alignment.methods import align
 from translate.alignment.pairs import EncodedPair
 from translate.alignment.transfer import MAX_PLACED
-from translate.config.names import shorten
+from translate.config.names import did_you_mean, nearest, shorten
 from translate.config.search import SearchConfig
 from translate.errors import UserError
 from translate.models import Seq2Seq
@@ -63,6 +63,15 @@ class Translator:
     context: ContextSize = ALONE
     workers: int = 1
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Refuse what would have no effect, such as ``translator.beam_size = 5``, and another class."""
+        if name not in self.__dataclass_fields__:
+            raise UserError(f"{shorten(name)}: a translator has no such setting; translate() takes options")
+        kind = {"choice": AlignmentChoice, "search": SearchConfig}.get(name, object)
+        if not isinstance(value, kind):
+            raise UserError(f"{name}: expected {kind.__name__}(...), got {shorten(repr(value))}")
+        object.__setattr__(self, name, value)
+
     def __repr__(self) -> str:
         direction = "-".join(language or "?" for language in self.languages)
         sizes = [f"{len(side):,}" for side in (self.tokenizers.source, self.tokenizers.target)]
@@ -92,6 +101,8 @@ class Translator:
         Raises:
             UserError: for one of the other direction, or with another target vocabulary.
         """
+        if not isinstance(others, Sequence) or not all(isinstance(other, Translator) for other in others):
+            raise UserError("join: expected a list of translators, each from translate.load")
         for number, other in enumerate(others, 2):
             if other.languages == self.languages[::-1] != self.languages:
                 raise UserError(f"ensemble: run {number} translates in the other direction")
@@ -123,8 +134,14 @@ class Translator:
     ) -> TranslationCall:
         """The sentences of :meth:`translate` before the search, which may run together with other calls."""
         if unknown := keywords.keys() - TranslateOptions.__dataclass_fields__.keys():
-            known = ", ".join(TranslateOptions.__dataclass_fields__)
-            raise UserError(f"translate: no option {shorten(min(unknown))}; expected one of {known}")
+            known, name = [*TranslateOptions.__dataclass_fields__], min(unknown)
+            near = "beam_size" if "beam" in name else nearest(name, known)
+            hint = did_you_mean(near) or f"; expected one of {', '.join(known)}"
+            if name in SearchConfig.__dataclass_fields__:
+                hint = f"; write search=replace(translator.search, {name}=...), by dataclasses.replace"
+            raise UserError(f"translate: no option {shorten(name)}{hint}")
+        if not isinstance(options, TranslateOptions | None):
+            raise UserError(f"options: expected TranslateOptions(...), got {shorten(repr(options))}")
         options = replace(options or TranslateOptions(), **keywords)
         self._check_sentences("translate", sentences)
         self._check_context("translate", sentences, options.context)
@@ -275,6 +292,8 @@ class Translator:
         """Raise :class:`UserError` unless they are a list of texts."""
         if isinstance(sentences, str):
             raise UserError(f"{what}: expected a list of sentences, got one string; write [sentence]")
+        if hasattr(sentences, "columns"):  # as a list, a table is the names of its columns
+            raise UserError(f"{what}: expected a list of sentences, got a table; give one of its columns")
         # A generator would be read once, and then seem empty; a set has no order.
         if not hasattr(sentences, "__len__") or isinstance(sentences, Mapping | Set):
             raise UserError(f"{what}: expected a list of sentences, got {type(sentences).__name__}")
@@ -296,6 +315,8 @@ class Translator:
         if previous is None:
             self._warn(WITHOUT_CONTEXT, sum(bool(sentence.strip()) for sentence in sentences) if reads else 0)
             return
+        if isinstance(previous, str):
+            raise UserError(f"{what}: context: expected a list of previous sentences for each sentence")
         if len(previous) != len(sentences):
             raise UserError(
                 f"{what}: context: {len(previous)} lists of previous sentences for {len(sentences)} sentences"

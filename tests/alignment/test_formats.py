@@ -52,6 +52,8 @@ def test_json_of_one_is_an_object_with_offsets(tmp_path):
 
 
 def test_wrong_values(tmp_path):
+    with pytest.raises(UserError, match=r"expected a list of alignments; write \[alignment\]"):
+        write_alignments(FIRST, tmp_path / "one.json")  # type: ignore[arg-type]
     with pytest.raises(UserError, match=r"a\.xml: expected one of \.txt"):
         write_alignments(ALL, tmp_path / "a.xml")
     wrong: tuple[Any, ...] = (

@@ -1,4 +1,5 @@
 import json
+import shutil
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -195,6 +196,10 @@ def test_pairs_of_the_training_text_are_counted_and_left_out(
     assert row["seen_in_training"] == 5
     hypotheses = [result.text for result in translate.load(run).translate([source for source, _ in new])]
     references = [[target.upper() for _, target in new]]
+    unknown = shutil.copytree(run, tmp_path / "unknown", symlinks=True)
+    (unknown / "training_pairs.bin").unlink()
+    clean = ("--source", files.source, "--reference", files.reference, "--json", "--ensemble", unknown)
+    assert "seen_in_training" not in json.loads(translate_command("evaluate", run, *clean).out)
     assert row["unseen"]["bleu"] == pytest.approx(sacrebleu.corpus_bleu(hypotheses, references).score)
     told = f"5 of {len(new) + 5} pairs stand in"
     shown = translate_command("evaluate", run, *arguments).out

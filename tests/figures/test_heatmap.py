@@ -135,6 +135,11 @@ def test_wrong_input(tmp_path):
         draw([ALIGNMENT], tmp_path / "a.png", gold=[outside])
     with pytest.raises(ValueError, match="no alignment"):
         draw([], tmp_path / "a.png")
+    for one in (ALIGNMENT, ["a"]):
+        with pytest.raises(ValueError, match="expected a list of alignments"):
+            draw(one, tmp_path / "a.png")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="titles: expected a list"):
+        draw([ALIGNMENT], tmp_path / "a.png", titles="a")
 
 
 @pytest.mark.parametrize("extension", ["png", "pdf", "svg"])

@@ -45,6 +45,8 @@ def test_scores_of_a_lower_precision_are_nearly_those_of_float32(
 ) -> None:
     sentences = ["I love you .", "she does not like the green apples .", "", "look it up ."]
     translator = translate.load(tiny_runs[backend], device="cpu", precision=precision)
+    counted = translate.load(tiny_runs[backend], device="cpu").model.num_parameters()
+    assert translator.model.num_parameters() == counted
     model = translator.model
     stored = (model if precision == "float16" else cast(torch.nn.Module, model.output_layer)).parameters()
     assert {each.dtype for each in stored} == {getattr(torch, precision)}
@@ -69,6 +71,10 @@ def test_scores_of_a_lower_precision_are_nearly_those_of_float32(
 def test_a_precision_that_is_not_known_or_not_possible(tiny_runs: dict[str, Path]) -> None:
     with pytest.raises(UserError, match="expected one of float32, bfloat16, float16, got 'bf16'"):
         translate.load(tiny_runs["transformer"], precision="bf16")
+    with pytest.raises(UserError, match="int8: expected True or False, got 'no'"):
+        translate.load(tiny_runs["transformer"], int8="no")  # type: ignore[arg-type]
+    with pytest.raises(UserError, match="expected a list of names as plugins"):
+        translate.load(tiny_runs["transformer"], plugins="mine")
     with pytest.raises(UserError, match="leave out int8, or bfloat16"):
         translate.load(tiny_runs["transformer"], device="cpu", precision="bfloat16", int8=True)
 

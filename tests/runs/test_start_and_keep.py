@@ -78,6 +78,16 @@ def test_starting_from_another_run(
     assert tokenizers[0] == tokenizers[1]
 
 
+def test_a_head_that_the_start_was_taught_stays_marked(tmp_path: Path) -> None:
+    start, run = tmp_path / "start", tmp_path / "run"
+    guided = ("training.guided_alignment=0.5", "alignment.layer=0", "alignment.heads=[0]")
+    assert train_tiny(start, "rnn_luong", "training.max_steps=1", *guided) == 0
+    assert tune(run, start, "training.max_steps=1", *guided[1:]) == 0
+    assert "| started from | start, its model and its weights |" in (run / "README.md").read_text()
+    shutil.rmtree(start)
+    assert "(guided)" in translate.load(run, device="cpu").choice.caption
+
+
 def test_the_start_is_validated_and_what_changed_is_told(
     tmp_path: Path, tiny_runs: dict[str, Path], capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -31,6 +31,8 @@ def write_alignments(
     Raises:
         UserError: for another extension.
     """
+    if isinstance(alignments, Alignment):
+        raise UserError("expected a list of alignments; write [alignment]")
     path = Path(path)
     suffix = path.suffix.lower()
     if suffix not in (*LINKS, *TABLES):

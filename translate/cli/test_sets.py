@@ -91,7 +91,7 @@ def seen_scores(
 
     known = [seen_pairs(run, test.source, test.references) for run in runs]
     seen = [any(pair) for pair in zip(*filter(None, known), strict=True)]
-    if not seen:
+    if not seen or (None in known and not any(seen)):
         return {}
     new = [index for index, is_seen in enumerate(seen) if not is_seen]
     found: dict[str, Any] = {"seen_in_training": len(seen) - len(new)}

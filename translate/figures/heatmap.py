@@ -83,9 +83,13 @@ def draw(
 
 
 def _check(alignments: Sequence[WordMatrix], path: Path, **given_lists: Sequence[Any] | None) -> None:
+    if not isinstance(alignments, Sequence) or not all(hasattr(one, "weights") for one in alignments):
+        raise ValueError("expected a list of alignments, such as [result.alignment]")
     if not alignments:
         raise ValueError("no alignment to draw")
     for name, given in given_lists.items():
+        if isinstance(given, str):
+            raise ValueError(f"{name}: expected a list, with one for each alignment")
         if given is not None and len(given) != len(alignments):
             raise ValueError(f"{len(given)} {name} for {len(alignments)} alignments")
     for alignment, links in zip(alignments, given_lists["gold"] or [None] * len(alignments), strict=True):

@@ -179,6 +179,7 @@ class Seq2Seq(nn.Module):
     reads_sentences = False  # whether the cross-attention tells the sentences of a document apart
     num_attention_layers: int
     num_attention_heads: int
+    stored_parameters = 0  # of a model whose layers were rounded: their number before
     cached_numbers = 0  # about how many numbers a search caches for each piece of a hypothesis
 
     def __init__(self) -> None:
@@ -281,6 +282,7 @@ class Seq2Seq(nn.Module):
 
     def replace_products(self, new: Callable[[Tensor, Tensor | None], nn.Module]) -> None:
         """Put a layer made of weight and bias in place of every linear layer and of the output layer."""
+        self.stored_parameters = self.num_parameters()
         # The largest first: the others then fit into the memory that its rounding has left.
         self.output_layer = new(self.output_weight, self.output_bias)
         replace_linear(self, new)
@@ -293,8 +295,9 @@ class Seq2Seq(nn.Module):
         return ()
 
     def num_parameters(self) -> int:
-        """The number of trainable parameters; shared ones count once."""
-        return sum(parameter.numel() for parameter in self.parameters() if parameter.requires_grad)
+        """The number of trainable parameters, before a rounding; shared ones count once."""
+        trainable = (parameter for parameter in self.parameters() if parameter.requires_grad)
+        return self.stored_parameters or sum(parameter.numel() for parameter in trainable)
 
 
 def sentence_numbers(source: Tensor) -> Tensor:

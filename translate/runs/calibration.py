@@ -80,7 +80,7 @@ def pairs_of_run(
     except UserError as error:
         raise UserError(
             f"{directory.path}: the run's own corpus cannot be read ({shorten(error, 200)}); "
-            "give other pairs by --source FILE and a file of their translations"
+            "give other pairs by --source FILE and --target FILE, or --reference FILE"
         ) from error
     return pairs_of_corpus(corpus, settings.alignment.calibration_pairs, settings.data.context_sentences)
 
@@ -172,9 +172,9 @@ def better_choice(directory: RunDirectory, pairs: CalibrationPairs) -> dict[str,
 
 def store(directory: RunDirectory, chosen: dict[str, Any], translator: Translator) -> None:
     """Store a choice with its run, and let the translator use it."""
-    write_text(directory.alignment, json.dumps(chosen, indent=2) + "\n")
-    new = AlignmentChoice.from_dict(chosen["choice"])
-    translator.choice = replace(new, guided=translator.choice.guided)
+    guided = translator.choice.guided
+    write_text(directory.alignment, json.dumps(chosen | {"guided": guided}, indent=2) + "\n")
+    translator.choice = replace(AlignmentChoice.from_dict(chosen["choice"]), guided=guided)
 
 
 def choice_lines(chosen: dict[str, Any]) -> list[str]:

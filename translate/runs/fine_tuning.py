@@ -11,7 +11,7 @@ from translate.config.settings import Settings
 from translate.corpora.corpus import Corpus
 from translate.errors import UserError
 from translate.models import Seq2Seq
-from translate.runs.load import load_into, stored_config
+from translate.runs.load import load_into, read_choice, read_settings, stored_config
 from translate.runs.recipes import with_settings
 from translate.runs.run_directory import RunDirectory, check_is_run
 from translate.text.languages import base
@@ -120,3 +120,14 @@ def tell_other_languages(settings: Settings, corpus: Corpus) -> None:
             f"warning: {run.path} translates {theirs[0]} to {theirs[1]}, and these pairs are {ours[0]} to "
             f"{ours[1]}: little of it helps"
         )
+
+
+def guided_by_start(settings: Settings, model: Seq2Seq) -> int | None:
+    """The layer whose first head word links taught in the run that this one starts from, if they did."""
+    if settings.training.start_from is None:
+        return None
+    start = RunDirectory(Path(settings.training.start_from))
+    try:
+        return read_choice(start, model, read_settings(start, settings.run.plugins).training).guided
+    except UserError:  # it has gone meanwhile
+        return None

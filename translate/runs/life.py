@@ -20,6 +20,7 @@ from translate.errors import UserError
 from translate.runs.assembly import Assembly, Job
 from translate.runs.checkpoint import Writer
 from translate.runs.checks import check_buildable, check_given, check_kernels, check_validation
+from translate.runs.fine_tuning import guided_by_start
 from translate.runs.hooks import EXIT_CODES, PATIENCE, Keeper, Signals, handled, leave_on_signals
 from translate.runs.load import read_choice, read_settings
 from translate.runs.recipes import as_before, fit_recipe
@@ -135,6 +136,8 @@ def translator_of(job: Job, assembly: Assembly) -> Translator:
     """The translator that validates, and at last is scored."""
     settings, model = job.settings, assembly.model
     choice = job.world.from_main(lambda: read_choice(job.directory, model, settings.training))
+    if choice.guided is None:
+        choice = replace(choice, guided=job.world.from_main(lambda: guided_by_start(settings, model)))
     languages = settings.data.source_language or "", settings.data.target_language or ""
     context = ContextSize.of(settings.data)
     return Translator(model, assembly.tokenizers, settings.search, choice, languages, context=context)

@@ -60,6 +60,10 @@ def load(
         UserError: if there is no run, if a file of it is missing or damaged, or for a precision or an engine
             that is unknown or cannot be combined with the rest.
     """
+    if not isinstance(int8, bool):
+        raise UserError(f"int8: expected True or False, got {int8!r}")
+    if isinstance(plugins, str) or not isinstance(checkpoint, str):
+        raise UserError("load: expected a list of names as plugins, and a name as checkpoint")
     if precision not in PRECISIONS:
         raise UserError(f"precision: expected one of {', '.join(PRECISIONS)}, got {precision!r}")
     if int8 and precision != "float32":
@@ -162,13 +166,15 @@ def read_choice(directory: RunDirectory, model: Seq2Seq, training: TrainingConfi
     """The stored choice of layer, heads and shift; until a run has ended, all heads of the middle layer."""
     guided = training.guided_of(model.num_attention_layers)
     try:
-        stored = read_json(directory.alignment, root=directory.path)["choice"]
+        found = read_json(directory.alignment, root=directory.path)
+        stored, taught = found["choice"], found.get("guided")
     except FileNotFoundError:
         heads = tuple(range(model.num_attention_heads))
         return AlignmentChoice((model.num_attention_layers - 1) // 2, heads, 0, guided=guided)
     except (KeyError, TypeError) as error:
         raise UserError(f"{directory.alignment}: damaged ({shorten(error)})") from error
     try:
+        guided = taught if guided is None and type(taught) is int else guided
         choice = replace(AlignmentChoice.from_dict(stored), guided=guided)
         choice.check(model)
     except UserError as error:

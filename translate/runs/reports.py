@@ -198,7 +198,9 @@ def _facts(
         sizes = [f"{len(tokenizers.source):,} source pieces", f"{len(tokenizers.target):,} target pieces"]
     sides = [tokenizers.target] if settings.data.read == "picture" else [tokenizers.source, tokenizers.target]
     kinds = dict.fromkeys(side.model_type for side in sides)
+    start = settings.training.start_from
     rows = {
+        **({} if start is None else {"started from": f"{Path(start).name}, its model and its weights"}),
         "model": f"{name}, {scores['parameters']:,} parameters",
         "training": f"{scores['steps']:,} steps, {scores['tokens']:,} target tokens, "
         f"{scores['seconds']:,} s, {kept}",

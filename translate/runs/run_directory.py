@@ -195,7 +195,7 @@ def check_is_run(path: Path, setting: str = "") -> None:
     # Whoever reads a configuration that is there says what is wrong with it.
     if settings or not os.path.lexists(path / CONFIG):
         if (path / "config.json").exists() or (path / "model.json").exists():  # an export
-            hint = "; it is a model for other programs; give the run that it was made from, or import it"
+            hint = "; it is a model for other programs; give the run that it was made from"
         why = "it holds the settings of runs" if settings else f"it has no {CONFIG}"
         raise UserError(f"{setting}{path}: not a run directory ({why}){hint}")
 
