@@ -173,7 +173,8 @@ def better_choice(directory: RunDirectory, pairs: CalibrationPairs) -> dict[str,
 def store(directory: RunDirectory, chosen: dict[str, Any], translator: Translator) -> None:
     """Store a choice with its run, and let the translator use it."""
     guided = translator.choice.guided
-    write_text(directory.alignment, json.dumps(chosen | {"guided": guided}, indent=2) + "\n")
+    taught = {} if guided is None else {"guided": guided}
+    write_text(directory.alignment, json.dumps(chosen | taught, indent=2) + "\n")
     translator.choice = replace(AlignmentChoice.from_dict(chosen["choice"]), guided=guided)
 
 
