@@ -84,7 +84,8 @@ class TranslateOptions:
         kinds |= dict.fromkeys(("alignments", "markup", "replace_unknown"), (bool, "True or False"))
         for name, (kind, words) in kinds.items():
             value = getattr(self, name)
-            if not isinstance(value, kind if name == "n_best" else kind | None):
+            is_kind = isinstance(value, kind if name == "n_best" else kind | None)
+            if not is_kind or (kind is int and isinstance(value, bool)):
                 raise UserError(f"{name}: expected {words}, got {shorten(repr(value))}")
         search = self.search or default
         idle = [name for name in OF_SAMPLES if getattr(search, name) != getattr(default, name)]

@@ -140,8 +140,7 @@ def _options(
 def _plan(runs: list[Path], options: list["TranslateOptions"], machine: TranslationMachine) -> dict[str, Any]:
     """Everything that decides about the translations, to be compared when the command is given again."""
     engine = {name: getattr(machine, name) for name in ("precision", "engine", "int8")}
-    searches = [asdict(each) for each in options]
-    return {"runs": [_digest(run) for run in runs], "options": [engine, *searches]}
+    return {"runs": [_digest(run) for run in runs], "options": [engine, *map(asdict, options)]}
 
 
 def _check_language(source: Path, run: str, languages: tuple[str, str]) -> None:

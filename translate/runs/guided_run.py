@@ -90,8 +90,8 @@ def _swap_section(data: dict[str, Any]) -> None:
     """Exchange the sides of a corpus; a corpus of a mixture may lack any setting."""
     if "prepared" in (data.get("kind"), data.get("choice")):
         raise UserError("data=prepared: its shards have one direction; give the text itself, by data=files")
-    files = [data.get(split) or {} for split in SPLITS]
-    table = any(each.get("source") and not each.get("target") for each in files)
+    given = [data.get(split) or {} for split in SPLITS]
+    table = any(files.get("source") and not files.get("target") for files in given)
     if table and None in (data.get("source_field"), data.get("target_field")):
         raise UserError(
             "data.source_field, data.target_field: name the columns, for one model reads the other"

@@ -56,7 +56,7 @@ def train(config: DictConfig, free: Collection[str] = (), goes_on: str = "") -> 
     """
     began = time.monotonic()
     if was_restarted():  # torchrun repeats the same command; go on from the last checkpoint
-        if config.run.overwrite:  # nothing tells whether the first attempt had begun
+        if config.run.overwrite:  # the first attempt may not have cleared the folder
             raise UserError(
                 "run.overwrite: after a restart the checkpoints may be the older run's; resume it"
             )

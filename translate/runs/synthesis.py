@@ -82,7 +82,7 @@ class PairForm:
     tag: str
 
     def pair(self, line: str, translation: str) -> tuple[str, str]:
-        """Source and target."""
+        """The source, with the tag, and the target of a pair."""
         source, target = (line, translation) if self.forward else (translation, line)
         return f"{self.tag} {source}" if self.tag else source, target
 
