@@ -101,7 +101,7 @@ def scrambled(count: int) -> list[str]:
 
 def real_lines() -> list[str]:
     """The sample, and what there is of a corpus of captions."""
-    found = [*FRENCH, *ENGLISH]
+    found = [*FRENCH, *ENGLISH, "they 'll say : do n't , @-@ c&apos; est &#91; it&quot; @ @ @x@ 'so ' S"]
     for name in ("val.fr", "val.de", "test_2016_flickr.en"):
         if (file := MULTI30K / f"{name}.gz").exists():
             found += gzip.decompress(file.read_bytes()).decode().splitlines()

@@ -156,6 +156,20 @@ def test_words_of_other_toolkits_stay_whole_where_they_are_pieces() -> None:
     assert found.encode("you do n't know .") == found.encode("you do n't know.")
 
 
+@pytest.mark.parametrize("kind", ["unigram", "bpe", "char"])
+def test_words_of_other_toolkits_are_read_as_in_training(kind: Any) -> None:
+    lines = [
+        "do n't go , they 're off .",
+        "I &apos;ll see , it 's well @-@ known &quot; .",
+        "c&apos; est &#91; .",
+    ] * 9
+    found = train_tokenizer(lines, TokenizerConfig(model_type=kind, vocabulary_size=60), tokenised=True)
+    assert found.encode_all(lines) == found.encode_corpus(lines)
+    assert [found.encode(line) for line in lines] == found.encode_corpus(lines)
+    assert [word.text for word in found.encode_words(lines[1]).words] == lines[1].split()
+    assert found.encode("they're 'so' off.") == found.encode("they' re ' so' off .")
+
+
 def test_decoded_pieces_know_their_words(tokenizer: Tokenizer, tokenised: Tokenizer) -> None:
     for line in FRENCH[:7]:
         text, found = tokenizer.decode_words(tokenizer.encode(line))

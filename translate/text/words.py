@@ -24,6 +24,8 @@ class Word(NamedTuple):
 
 
 _WHITESPACE_WORD = re.compile(r"\S+")
+# Words of Moses and of the Penn treebank that no other text has between spaces: n't, 's, &apos;ll, @-@.
+_TOOLKIT_WORD = re.compile(r"[nN]['’][tT]|['’](?:ll|re|ve|LL|RE|VE|[smdtSMDT])|\w*&#?\w+;\w*|@\S@")
 FIRST_MARK = "\u0300"  # combining marks and scripts without spaces start here
 
 
@@ -93,7 +95,8 @@ def tags_before(text: str, tags: Collection[str]) -> list[Word]:
 def split_tagged(text: str, tags: Collection[str], whole: Collection[str] = ()) -> list[Word]:
     """Split as :func:`split_words` does, but keep those of ``tags`` whole that stand before the sentence.
 
-    Those of ``whole`` between white space stay whole, too, such as *n't* or *&apos;s*.
+    If ``whole`` are the words that a tokenised corpus has as pieces, these stay whole between white space,
+    and so do those that mark such a corpus, as *n't* and *&apos;s*.
     """
     found = tags_before(text, tags)
     if not (found or whole):
@@ -101,7 +104,8 @@ def split_tagged(text: str, tags: Collection[str], whole: Collection[str] = ()) 
     end = found[-1].end if found else 0
     rest = text[end:]
     for part in whitespace_words(rest) if whole else [Word(rest, 0, len(rest))]:
-        words = [Word(part.text, 0, len(part.text))] if part.text in whole else split_words(part.text)
+        kept = whole and (part.text in whole or _TOOLKIT_WORD.fullmatch(part.text))
+        words = [Word(part.text, 0, len(part.text))] if kept else split_words(part.text)
         begin = end + part.start
         found += [Word(word, begin + start, begin + stop) for word, start, stop in words]
     return found

@@ -1,6 +1,6 @@
 // SentencePiece's encoder and decoder, for models of every kind, and the word of each piece.
 
-import { isSpace, oneLine, splitWords, whitespaceWords } from "./words.js";
+import { TOOLKIT_WORD, isSpace, oneLine, splitWords, whitespaceWords } from "./words.js";
 import { Normaliser } from "./normaliser.js";
 
 export const [PAD, UNK, BOS, EOS] = [0, 1, 2, 3];
@@ -116,11 +116,11 @@ export class Tokenizer {
     return this.encode(this.#apart(this.#split(text), text)).ids;
   }
 
-  /** The words of a text; of a tokenised corpus, what is a piece stays whole. */
+  /** The words of a text; of a tokenised corpus, what is a piece or marks such a corpus stays whole. */
   #split(text) {
     if (!this.model.tokenised) return splitWords(text);
     const within = ({ start }, parts) => parts.map((part) => ({ text: part.text, start: start + part.start, end: start + part.end }));
-    const isWhole = ({ text: word }) => this.ids.has(SPACE_SYMBOL + word);
+    const isWhole = ({ text: word }) => this.ids.has(SPACE_SYMBOL + word) || TOOLKIT_WORD.test(word);
     return whitespaceWords(text).flatMap((word) => (isWhole(word) ? [word] : within(word, splitWords(word.text))));
   }
 

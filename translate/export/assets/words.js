@@ -30,6 +30,12 @@ const wordsBy = (pattern) => (text) =>
 export const splitWords = wordsBy(new RegExp(PATTERN, "gu"));
 export const whitespaceWords = wordsBy(new RegExp(`[^${SPACE}]+`, "gu"));
 
+/** Words of Moses and of the Penn treebank that no other text has between spaces. */
+export const TOOLKIT_WORD = new RegExp(
+  `^(?:[nN]['’][tT]|['’](?:ll|re|ve|LL|RE|VE|[smdtSMDT])|[${WORD}]*&#?[${WORD}]+;[${WORD}]*|@[^${SPACE}]@)$`,
+  "u",
+);
+
 const RUN_OF_SPACE = new RegExp(`[${SPACE}]+`, "gu");
 
 /** A text on one line: runs of white space become one space, and its ends are stripped. */
