@@ -1,6 +1,7 @@
 """What a translator makes of its search's settings."""
 
 import math
+import re
 import threading
 from dataclasses import replace
 from typing import Any
@@ -57,6 +58,19 @@ def test_prefixes_and_constraints_for_each_sentence(tokenizers: TokenizerPair) -
             translator.translate(SOURCES[:2], constraints=constraints)
     with pytest.raises(UserError, match="prefix: expected text, or a list of texts"):
         translator.translate(SOURCES[:2], prefix=[1, 2])
+
+
+@pytest.mark.parametrize("phrase", ["lit", "je", "les chat", "l'"])
+def test_no_word_goes_on_with_a_phrase(tokenizers: TokenizerPair, phrase: str) -> None:  # noqa: F811
+    """Only a phrase that ends with a sign may be the beginning of a word."""
+    translator = build(tokenizers, "luong")
+    inner = {piece for piece in translator.tokenizers.target.all_pieces if piece[0].isalnum()}
+    assert inner
+    for result in translator.translate(SOURCES, constraints=[phrase], beam_size=3):
+        words = f" {result.text} "
+        assert f" {phrase}" in words
+        if phrase.isalpha() or " " in phrase:
+            assert re.search(rf" {phrase}(?!\w)", words)
 
 
 def test_settings_of_one_search_are_those_that_it_follows(tokenizers: TokenizerPair) -> None:  # noqa: F811

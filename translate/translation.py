@@ -213,7 +213,7 @@ class TranslationCall:
                     [source.ids for source in self.pieces],
                     self.config,
                     n_best=self.options.n_best,
-                    attention=self.options.aligned,
+                    choice=self.choice if self.options.aligned else None,
                 )
                 left = []
                 for index, result in self.results(_ended(found, left), engine=self.engine.name):

@@ -180,8 +180,9 @@ class Translator:
             return self.engine
         config = options.search_config(self.search)
         given = options.beside_search + (["ensemble"] if self.partners else [])
-        given += ["max_source_pieces"] * (config.max_source_pieces > self.search.max_source_pieces)
-        given += ["stop"] if config.stop != self.search.stop else []  # a run's own is said when it is loaded
+        before = self.engine.search
+        given += ["max_source_pieces"] * (config.max_source_pieces > before.max_source_pieces)
+        given += ["stop"] if config.stop != before.stop else []  # a run's own is said when it is loaded
         return self.engine.without(beyond(config, given, len(self.tokenizers.target)))
 
     def align(

@@ -4,6 +4,7 @@ import copy
 import threading
 from collections.abc import Callable
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 import torch
@@ -295,7 +296,7 @@ def test_with_the_kernels_off_everything_runs_and_is_the_same(
     mechanism = case.build()
     expected = results(mechanism, case, masked=True, explicit=False)
     taken = noted_kernels(monkeypatch)
-    with switch.off():
+    with patch.object(switch.SWITCH, "on", new=False):
         plain = results(mechanism, case, masked=True, explicit=False)
     assert "_sdpa" not in taken
     for one, other in zip(plain, expected, strict=True):
@@ -315,6 +316,6 @@ def test_probabilities_in_half_precision_are_near_the_exact_ones(biased: bool) -
     torch.testing.assert_close(found.all[1:].float(), exact.all[1:], atol=0.01, rtol=0.05)
     torch.testing.assert_close(found.wanted_log, exact.wanted_log, atol=0.05, rtol=0.01)
     torch.testing.assert_close(found.normaliser, exact.normaliser, atol=0.05, rtol=0.01)
-    with switch.off():
+    with patch.object(switch.SWITCH, "on", new=False):
         plain = probabilities(hidden, weight, bias, wanted, exact=False)
     torch.testing.assert_close(plain, exact, atol=0, rtol=0)

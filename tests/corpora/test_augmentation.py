@@ -33,6 +33,7 @@ def linked(one: LinkedPair) -> set[tuple[str, str]]:
 def test_letters() -> None:
     assert texts(augmentation.upper(HOUSE)) == ("I SEE THE OLD HOUSE.", "JE VOIS LA VIEILLE MAISON.")
     assert texts(augmentation.title(HOUSE)) == ("I See The Old House.", "Je Vois La Vieille Maison.")
+    assert texts(augmentation.title(pair("it's new", "l'eau est-elle", ""))) == ("It's New", "L'eau Est-elle")
     assert texts(augmentation.upper(pair("street", "straße", "0-0"))) == ("STREET", "STRASSE")
     assert augmentation.upper(HOUSE).links == HOUSE.links
 

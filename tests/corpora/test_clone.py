@@ -65,6 +65,24 @@ def test_clone_with_jsonl_in_the_root(tmp_path: Path) -> None:
     assert "a folder of text files has train.en and so on" in told
 
 
+def test_a_test_set_is_chosen_and_none_is_trained_on(tmp_path: Path) -> None:
+    names = {"train": 7, "newsdev2015": 3, "test_2016_flickr": 2, "test_2017_flickr": 4, "cache-1f": 9}
+    names |= {"newstest2013": 5, "tst2010": 6, "devtest": 1}
+    for name, num_rows in names.items():
+        rows = [{"en": f"{name} {i}", "de": f"d {i}"} for i in range(num_rows)]
+        with pyarrow.OSFile(str(tmp_path / f"{name}.arrow"), "wb") as file:
+            table = pyarrow.Table.from_pylist(rows)
+            with pyarrow.ipc.new_stream(file, table.schema) as writer:
+                writer.write_table(table)
+    corpus = load_corpus(data_config(local("multi30k", tmp_path, "en", "de")))
+    assert corpus.validation is not None
+    assert corpus.test is not None
+    assert [len(corpus.train), len(corpus.validation), len(corpus.test)] == [7, 3, 2]
+    every = load_corpus(data_config({**local("files", tmp_path, "en", "de"), "drop_duplicates": False})).test
+    assert every is not None
+    assert len(every) == 2 + 4 + 5 + 6 + 1
+
+
 def test_clone_without_data(tmp_path: Path) -> None:
     assert "no training data for en-fr; expected train.en and train.fr" in message(
         local("opus100", tmp_path, "en", "fr")

@@ -115,6 +115,20 @@ def test_sentences_too_long_or_too_many_for_links_guide_no_attention(line: str, 
     assert (config.training.guided_alignment > 0) == (guided and count == 3)
 
 
+def test_validations_are_counted_in_the_steps_that_a_given_batch_makes() -> None:
+    """A step of sixteen batches takes as long as sixteen steps, and a run of few steps is validated, too."""
+    train_split = Split(["a b c d e f g h"] * 29_000, ["a b c d e f g h"] * 29_000)
+    corpus = Corpus("own", "en", "fr", train=train_split, validation=None, test=None, dropped={})
+    every = {}
+    for given in ([], ["training.batch_tokens=16384"], ["training.accumulate=8"]):
+        names = [override.partition("=")[0] for override in given]
+        config, _ = fit_recipe(compose(given), free_settings(names, GROUPS), corpus)
+        training = config.training
+        every[str(given)] = training.validate_every * training.batch_tokens * training.accumulate
+    usual, *others = every.values()
+    assert others == pytest.approx([usual, usual], rel=0.05)
+
+
 @pytest.mark.parametrize(
     ("given", "shift"),
     [

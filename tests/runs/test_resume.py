@@ -234,7 +234,7 @@ def test_a_link_to_nothing_is_no_reason_to_begin_anew(tmp_path: Path) -> None:
     assert files(run) == before
 
 
-def test_patience_is_remembered(tmp_path: Path) -> None:
+def test_patience_is_remembered_and_may_be_raised(tmp_path: Path, capsys) -> None:
     """A rate of nothing improves nothing: the best stays the first validation, over a pause."""
     run = tmp_path / "run"
     settings = ("optimizer.lr=0.0", "training.validate_every=1", "training.patience=3", "training.ema=null")
@@ -245,3 +245,48 @@ def test_patience_is_remembered(tmp_path: Path) -> None:
     assert (progress["step"], progress["finished"], progress["best_step"]) == (4, "patience", 1)
     assert train_tiny(run, "rnn_luong", *settings, "training.max_steps=9", "training.resume=true") == 0
     assert load_state(run / "checkpoints" / "last")["progress"]["step"] == 4
+    capsys.readouterr()
+    assert main(["resume", str(run)]) == 0
+    told = f"{run}: the run is finished after 3 fruitless validations; nothing to do; for twice that: "
+    assert capsys.readouterr().out == f"{told}translate resume {run} training.patience=6\n"
+    assert main(["resume", str(run), "training.patience=6"]) == 0
+    assert load_state(run / "checkpoints" / "last")["progress"]["step"] == 7
+
+
+def test_a_best_checkpoint_that_is_gone_is_replaced_by_an_earlier_one_than_a_later(
+    tmp_path: Path, capsys
+) -> None:
+    """The steps behind which a run goes back are no part of it, however good they were."""
+    run = tmp_path / "run"
+    settings = ("training.validate_every=2", "training.keep_last=9", "training.ema=null", "optimizer.lr=0.0")
+    assert train_tiny(run, "rnn_luong", *settings, "training.max_steps=8") == 0
+    folders = run / "checkpoints"
+    assert load_state(folders / "step-00000006")["progress"]["best_step"] == 2
+    shutil.rmtree(folders / "step-00000002")
+    (folders / "best").unlink()
+    (folders / "best").symlink_to("step-00000008")
+    capsys.readouterr()
+    more = ("training.resume_from=step-00000006", "training.max_steps=7", "training.validate_every=9")
+    assert main(["resume", str(run), *more]) == 0
+    assert "note: the best checkpoint, step " in capsys.readouterr().out
+    assert (folders / "best").readlink() in (Path("step-00000006"), Path("step-00000007"))
+    assert json.loads((run / "scores.json").read_text())["best_step"] in (6, 7)
+
+
+def test_links_that_have_changed_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run, links, corpus = tmp_path / "run", tmp_path / "links", tmp_path / "corpus.tsv"
+    corpus.write_text("en\tfr\n" + "".join(f"the {n} dog .\tle {n} chien .\n" for n in range(40)))
+    links.write_text("0-0 1-1 2-2\n" * 36)
+    own = (
+        "data=files",
+        f"data.train.source={corpus}",
+        "data.validation_pairs=9",
+        "tokenizer.vocabulary_size=40",
+    )
+    guided = ("training.guided_alignment=1", f"training.guided_links={links}", "training.max_steps=2")
+    assert train_tiny(run, "rnn_luong", *own, *guided) == 0
+    assert main(["resume", str(run), "training.max_steps=3"]) == 0
+    assert "guided_links has changed" not in capsys.readouterr().out
+    links.write_text("0-0\n" * 36)
+    assert main(["resume", str(run), "training.max_steps=4"]) == 0
+    assert "note: the file of training.guided_links has changed" in capsys.readouterr().out

@@ -100,13 +100,9 @@ class ServerSettings:
     machine: ServeMachine
     folder: str  # for files of clients
 
-    def to_json(self) -> str:
-        """The settings as text."""
-        return json.dumps(asdict(self))
-
     @classmethod
     def from_json(cls, text: str) -> "ServerSettings":
-        """The settings of a text."""
+        """The settings of a text, JSON of their dictionary."""
         given = json.loads(text)
         groups = {"limits": LimitOptions, "work": WorkOptions, "machine": ServeMachine}
         return cls(**given | {name: group(**given[name]) for name, group in groups.items()})
@@ -204,7 +200,7 @@ def _serve(settings: ServerSettings, listener: "socket.socket") -> None:
     if workers == 1:
         run_server(configured(settings.build(), drain), listener)
         return
-    os.environ[SETTINGS] = settings.to_json()
+    os.environ[SETTINGS] = json.dumps(asdict(settings))
     Log().relay(*LOGGERS)
     run_workers(configured(f"{__name__}:application", drain, workers), listener)
 

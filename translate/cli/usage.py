@@ -9,27 +9,10 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from translate.cli.console import WRONG_USE
-from translate.config.names import did_you_mean, escaped, nearest, shorten
+from translate.config.names import OTHER_NAMES, did_you_mean, escaped, nearest, shorten
 from translate.errors import UserError
 
 LONGEST = 400  # characters of a message of typer, which repeats the value
-# Options, with their names in other toolkits and those of options that were removed.
-OTHER_NAMES = {
-    "--beam-size": "--beam --beams --num-beams",
-    "--n-best": "--num-return-sequences",
-    "--length-penalty": "--lenpen --alpha",
-    "--source": "--input --file --src --testset",
-    "--reference": "--ref --target",
-    "--target": "--tgt --reference",
-    "--out": "--output -o",
-    "--device": "--gpu",
-    "--spark": "--engine --master",
-    "--heuristic": "--symmetrise --symmetrize",
-    "--batch-size": "--batch",
-    "--constraint": "--glossary",
-    "--align": "--alignments --print-alignment --report-align",
-    "--port": "-p",
-}
 # What translate text does without such options.
 STREAMS = {"--source": "reads standard input: < FILE", "--out": "writes to standard output: > FILE"}
 OTHER_COMMANDS = {"translate": "text", "predict": "text", "infer": "text", "continue": "resume"}
@@ -141,7 +124,7 @@ def _no_such_option(name: str, context: Any) -> str:
     group_path = path.rpartition(" ")[0]
     message = f"no such option {shorten(name)} of {path}"
     own, given = _options(context.command), name.replace("_", "-")
-    ours = next((ours for ours, theirs in OTHER_NAMES.items() if given in theirs.split()), given)
+    ours = next((ours for ours, theirs in OTHER_NAMES.items() if given in theirs), given)
     if name.lstrip("-") in siblings and not nearest(name, own, cutoff=0.8):
         return f"{message}; it is a command: {group_path} {name.lstrip('-')}"
     owners = [other for other, command in siblings.items() if ours in _options(command)]

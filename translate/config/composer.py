@@ -210,10 +210,13 @@ class Composer:
         parent, _, leaf = path.rpartition(".")
         known = [name for keys, _ in leaves(values) if (name := ".".join(keys)) != path and name not in given]
         group = parent.replace(".", "/")
-        if path in given and (having := [f"{group}={name}" for name in self._having(group, leaf)]):
-            return f"{message.partition(';')[0]}; {listed(having)} {'have' if having[1:] else 'has'} it"
-        if path in given and (elsewhere := named_elsewhere(leaf, known)):
+        typed = any(f"{key}.".startswith(f"{path}.") for key in given)
+        if typed and leaf in ("name", "type") and group in self.choices():
+            return message.partition(";")[0] + did_you_mean(f"{group}=NAME")
+        if typed and (elsewhere := named_elsewhere(leaf, known)):
             return message.partition(";")[0] + did_you_mean(elsewhere)
+        if typed and (having := [f"{group}={name}" for name in self._having(group, leaf)]):
+            return f"{message.partition(';')[0]}; {listed(having)} {'have' if having[1:] else 'has'} it"
         if "did you mean" in reason:
             return message
         if leaf in self.choices():

@@ -12,7 +12,7 @@ import yaml  # type: ignore[import-untyped]
 from annotated_types import Ge, Gt, Le, Lt
 from pydantic import ValidationError
 
-from translate.config.names import TABLES, did_you_mean, display_path, nearest, shorten
+from translate.config.names import OTHER_NAMES, TABLES, did_you_mean, display_path, nearest, shorten
 
 LARGEST = 10**12  # of every number of a configuration that has no narrower limit
 _CONTAINERS = (list, tuple, set, frozenset, dict)
@@ -27,41 +27,6 @@ _NAMES: dict[Any, str] = {
 _BEYOND = ("greater_than_equal", "greater_than", "less_than_equal", "less_than")  # errors of pydantic
 _TIME = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)\s*(s|m|min|h|:\d\d)")
 _SECONDS = {"s": 1, "m": 60, "min": 60, "h": 3600}
-# Settings, with their names in other toolkits.
-OTHER_NAMES = {
-    "data.train.source": "source src train_source train_src",
-    "data.train.target": "target tgt trg train_target train_tgt",
-    "optimizer.lr": "lr learning_rate learn_rate",
-    "data.validation.source": "validation valid dev validation_source",
-    "data.test.source": "test test_source",
-    "data.path": "path data_dir",
-    "run.directory": "output_dir save_dir model_dir output out",
-    "training.seed": "seed random_seed",
-    "training.batch_tokens": "batch_size per_device_train_batch_size max_tokens mini_batch_words",
-    "training.accumulate": "gradient_accumulation_steps accum_count update_freq batch_multiplier",
-    "training.max_time": "time max_time",
-    "training.max_epochs": "num_train_epochs num_epochs epochs max_epoch",
-    "training.max_steps": "train_steps max_update steps",
-    "training.validate_every": "eval_every eval_steps valid_freq validation_freq",
-    "training.save_every": "save_steps save_freq save_interval save_checkpoint_steps",
-    "schedule.warmup": "warmup_steps warmup_updates num_warmup_steps",
-    "training.patience": "early_stopping early_stopping_patience",
-    "training.resume": "resume",
-    "run.name": "run_name name exp_name",
-    "runtime.device": "gpu cuda",
-    "runtime.precision": "fp16 bf16 amp mixed_precision",
-    "tokenizer.vocabulary_size": "vocab vocab_size voc_limit",
-    "tokenizer.normalization": "lowercase lower_case do_lower_case",
-    "model.width": "hidden_size d_model embedding_dim dim_emb",
-    "model.encoder_size": "hidden_size rnn_size",
-    "model.decoder_size": "hidden_size rnn_size",
-    "model.encoder_layers": "num_layers layers depth enc_depth",
-    "model.num_heads": "heads nhead n_head n_heads attention_heads num_attention_heads",
-    "model.dropout": "dropout",
-    "model.tie": "share_embeddings share_decoder_embeddings tied_embeddings tied_softmax",
-}
-# Choices by names of papers and of other toolkits.
-PAPERS = {"bahdanau": "additive", "luong": "general", "vaswani": "multi_head", "noam": "inverse_square_root"}
 _LIMITS: dict[type, tuple[str, str]] = {
     Ge: ("ge", "at least"),
     Gt: ("gt", "more than"),
@@ -176,7 +141,9 @@ def _refused(annotation: Any, got: Any) -> str:
     for kind in kinds:
         items = get_args(kind)
         if get_origin(kind) is Literal and isinstance(got, str):
-            hint = did_you_mean(nearest(got, map(str, items)))
+            hint = did_you_mean(nearest(got.lower(), map(str, items)))
+        if kind is str and isinstance(got, bool):
+            hint = "; in YAML no, yes, on and off are quoted, as in 'no'"
         is_list = (get_origin(kind) or kind) in (list, tuple, set, frozenset)
         if is_list and isinstance(got, str | int | float):
             hint = f"; write [{shorten(str(got))}]"
@@ -216,7 +183,7 @@ def _field_names(section: Any) -> list[str]:
 
 def named_elsewhere(name: str, settings: Collection[str] = OTHER_NAMES) -> str:
     """Those of the settings that another toolkit calls ``name``, with "or" between them; maybe none."""
-    found = (ours for ours, theirs in OTHER_NAMES.items() if name.lower() in theirs.split())
+    found = (ours for ours, theirs in OTHER_NAMES.items() if name.lower() in theirs)
     return " or ".join(ours for ours in found if ours in settings)
 
 
@@ -304,9 +271,9 @@ def missing_choice(name: str, choices: Mapping[str, list[str]]) -> str:
         return f"data={shorten(file)}: no such file"
     if group not in choices:
         return f"{shorten(group or name)}: no such group{did_you_mean(nearest(group or name, choices))}"
-    papers = (paper for paper, attention in PAPERS.items() if attention in choices[group])
-    near = nearest(choice.lower(), [*choices[group], *papers])
-    near = PAPERS.get(near or "", near)
+    others = {theirs: ours for ours in choices[group] for theirs in OTHER_NAMES.get(ours, ())}
+    near = nearest(choice.lower(), [*choices[group], *others])
+    near = others.get(near or "", near)
     return (
         f"{group}={shorten(choice)}: no such choice{did_you_mean(near and f'{group}={near}')} "
         f"(there are {', '.join(choices[group])})"

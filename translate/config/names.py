@@ -10,6 +10,10 @@ SHOWN, LONGEST_PATH = 100, 140  # characters in a message, of a value or a name,
 LONGEST_NAME, MOST_NAMES = 200, 10_000  # among which the nearest is looked for
 SHOWN_NAMES = 20  # in a message
 TABLES = (".tsv", ".csv", ".tmx", ".jsonl", ".json", ".ndjson", ".parquet", ".arrow")  # files of pairs
+_LINES = Path(__file__).with_name("other_names.txt").read_text(encoding="utf-8").splitlines()
+OTHER_NAMES = {
+    ours: theirs.split() for ours, colon, theirs in (line.partition(": ") for line in _LINES) if colon
+}
 _CODE = re.compile(r"[a-z]{2,3}([-_][A-Za-z]{2,4})?")
 
 

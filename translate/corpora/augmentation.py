@@ -209,14 +209,17 @@ def upper(pair: LinkedPair) -> LinkedPair:
 
 
 def title(pair: LinkedPair) -> LinkedPair:
-    """Both sides with a capital at the start of every word."""
-    return _with_words(pair, lambda word: word[:1].upper() + word[1:])
+    """Both sides with a capital at the start of every word; the *s* of *it's* stays."""
+    return _with_words(pair, lambda word: word[:1].upper() + word[1:], starts=True)
 
 
-def _with_words(pair: LinkedPair, change: Callable[[str], str]) -> LinkedPair:
+def _with_words(pair: LinkedPair, change: Callable[[str], str], *, starts: bool = False) -> LinkedPair:
+    def changed(token: PairToken, is_first: bool) -> PairToken:
+        stays = token.fixed or (starts and not (token.before or is_first))
+        return token if stays else token._replace(text=change(token.text))
+
     source, target = (
-        tuple(token if token.fixed else token._replace(text=change(token.text)) for token in side)
-        for side in (pair.source, pair.target)
+        tuple(changed(token, token is side[0]) for token in side) for side in (pair.source, pair.target)
     )
     return replace(pair, source=source, target=target)
 

@@ -21,10 +21,14 @@ PROBE_SECONDS = 5.0
 LOCAL_COPY = "give a local copy with data.path=DIR"
 _DESCRIPTIONS = ("dataset_info.json", "dataset_infos.json", "dataset_dict.json", "state.json")  # no tables
 _EDGE = r"[-._ 0-9/]"
+_WORDS = (
+    "train|training",
+    "validation|valid|val|dev|newsdev",
+    "test|testing|eval|evaluation|devtest|newstest|tst",
+)
 _SPLIT_WORDS = {
-    "train": re.compile(rf"(^|{_EDGE})(train|training)({_EDGE}|$)", re.IGNORECASE),
-    "validation": re.compile(rf"(^|{_EDGE})(validation|valid|val|dev)({_EDGE}|$)", re.IGNORECASE),
-    "test": re.compile(rf"(^|{_EDGE})(test|testing|eval|evaluation)({_EDGE}|$)", re.IGNORECASE),
+    split: re.compile(rf"(^|{_EDGE})({words})({_EDGE}|$)", re.IGNORECASE)
+    for split, words in zip(SPLITS, _WORDS, strict=True)
 }
 
 
@@ -187,7 +191,8 @@ def load_clone(root: Path, data: DataConfig, languages: tuple[str, str]) -> RawC
             f"{shown_path(root)}: no training data for {source}-{target}; expected train.{source} and "
             f"train.{target}, or the hub's layout with {', '.join(TABLES)} files"
         )
-    chosen = {name: files[name] for name in SPLITS if name in files}
+    named = [path for path in files.get("test", ()) if data.test_name and data.test_name in path.name]
+    chosen = {name: files[name] for name in SPLITS if name in files} | ({"test": named} if named else {})
     readers = {name: table_reader(paths, data, languages) for name, paths in chosen.items()}
     return RawCorpus(languages, readers)
 
@@ -198,7 +203,8 @@ def _by_split(folder: Path) -> dict[str, list[Path]]:
     for path in sorted(folder.rglob("*")):
         relative = path.relative_to(folder)
         hidden = any(part.startswith(".") for part in relative.parts)
-        if is_table(path) and path.is_file() and not hidden and path.name not in _DESCRIPTIONS:
+        described = path.name in _DESCRIPTIONS or path.match("cache-*.arrow")  # of what `datasets` changed
+        if is_table(path) and path.is_file() and not (hidden or described):
             split = next((name for name in SPLITS if _SPLIT_WORDS[name].search(relative.as_posix())), "train")
             files.setdefault(split, []).append(path)
     return files

@@ -68,7 +68,7 @@ def load_files(data: DataConfig) -> RawCorpus:
 
 
 def matching(name: str) -> list[Path]:
-    """The file of this name, or all that match it as a pattern, in the order of their names.
+    """The file of this name, or all that match it as a pattern, in the order of their names but languages.
 
     Raises:
         UserError: for a pattern that no file matches.
@@ -76,9 +76,10 @@ def matching(name: str) -> list[Path]:
     path = user_path(name)
     if not glob.has_magic(name) or os.path.exists(path):
         return [path]
-    if not (found := sorted(glob.glob(str(path)))):
+    if not (found := [Path(one) for one in sorted(glob.glob(str(path)))]):
         raise UserError(f"no file matches {_short(name)}")
-    return [Path(one) for one in found]
+    parts = {one: [part for part in one.name.split(".") if part != language_of(one.name)] for one in found}
+    return sorted(found, key=lambda one: (one.parent, parts[one]))  # train.en, train.news.en, and so for fr
 
 
 def language_of(path: str) -> str | None:
@@ -181,8 +182,9 @@ def load_directory(root: Path, data: DataConfig, languages: tuple[str, str]) -> 
                 gold = None if path is None else read_lines(path)
                 reader = SplitReader(partial(_pair_blocks, source, target), gold, f"gold links of {name}")
                 splits[name] = _with_ids(reader, root, prefix, data.document_field)
-                if name == "test" and prefix != "test":
-                    notes.append(f"test is {prefix}")
+                wanted = data.test_name or prefix
+                if name == "test" and (prefix, wanted) != ("test", "test"):
+                    notes.append(f"test is {prefix}" + f"; there is no {wanted}" * (wanted != prefix))
                 break
             if source is not None or target is not None:
                 lacking = languages[target is None]

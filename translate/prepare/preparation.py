@@ -104,6 +104,7 @@ class Preparation:
                 f"{shown_path(self.out)}: holds the shards of another recipe or of other files; choose "
                 f"another folder, or delete it"
             )
+        shutil.rmtree(self.work, ignore_errors=True)
         self.note(f"{self.out} is already prepared, by the same recipe from the same files")
         report: dict[str, Any] = read_json(self.out / REPORT, limit=MAX_MANIFEST)
         return report

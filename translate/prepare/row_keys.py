@@ -8,7 +8,7 @@ import pyarrow
 import pyarrow.compute
 
 ORDER_BITS = 62  # of a position in the random order; keys have 63, as SQL engines lack unsigned numbers
-_INVISIBLE = "[\u00ad\u200b\u2060\ufeff]+"
+_INVISIBLE = "[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]+"
 _SPACES = r"[\pZ\x{00}-\x{1f}\x{7f}-\x{9f}]+"
 
 

@@ -36,7 +36,7 @@ REASONS = {
     "duplicate": "repeated",
     "near_duplicate": "repeated but for case, accents, punctuation and digits",
     "partners": "of a sentence with more than max_partners translations",
-    "overlap": "found in validation or test (filters.overlap)",
+    "overlap": "in validation or test but for case, accents, punctuation and digits (overlap)",
     "links": "no translations by the links between their words (links.min_probability)",
 }
 ROWS = pyarrow.schema(
@@ -55,7 +55,8 @@ ROWS = pyarrow.schema(
 )
 RATIO_WORDS = 3  # added to both sides, so that "Yes ." may be "Oui , monsieur ."
 _WORD = f"{UNSPACED_WORD}|[^ {UNSPACED}]+"  # of normalised text, as translate.corpora.filters counts them
-_DAMAGED = "\ufffd|Ã[\u0080-\u00bf]|â€|Â[\u00a0-\u00bf]"
+# UTF-8 read as Latin-1 or Windows-1252, whose second character may have become a space.
+_DAMAGED = "\ufffd|\\p{Ll}[ÃÂ]|(?:^| )[ÃÂ] |Ã[\u0080-\u00bf€‚ƒ„…†‡ˆ‰Š‹ŒŽ‘’“”•–—˜™š›œžŸ]|â€|Â[\u00a0-\u00bf]"
 _GROUPED = re.compile(r"(?<=\d)[.,'’\u00a0\u202f ](?=\d{3}(?!\d))")
 _NUMBER = re.compile(r"\d{2,}")
 _PLACEHOLDER = re.compile(

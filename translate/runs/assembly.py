@@ -25,7 +25,7 @@ from translate.text.tokenizer import TokenizerPair
 from translate.training.loop import Limits, Training
 from translate.training.losses import GuidedAlignment, LossTerms
 from translate.training.optimizer import parameter_groups
-from translate.training.parallel import Parallel, World, parallelise
+from translate.training.parallel import TORCHRUN, Parallel, World, parallelise
 from translate.training.recovery import Recovery
 from translate.training.schedules import Schedule, Schedules
 from translate.training.stream import BatchStream
@@ -48,6 +48,12 @@ class Job(NamedTuple):
     device: torch.device
     world: World
     goes_on: str = ""
+
+    @property
+    def resume_command(self) -> str:
+        """The command that goes on with the run, in as many processes."""
+        own, alone = self.directory.resume_command(), self.settings.runtime.parallel == "none"
+        return own if alone else f"{TORCHRUN.format(self.world.size)} {own}"
 
 
 class Assembly(NamedTuple):

@@ -10,7 +10,6 @@ from translate.alignment.alignment import AlignmentChoice
 from translate.alignment.calibrate import Direction, calibrate, calibrate_directions
 from translate.alignment.pairs import EncodedPair
 from translate.alignment.regions import check_gold_links
-from translate.config.data import DataConfig
 from translate.config.names import aligned, shorten
 from translate.config.settings import AlignmentConfig
 from translate.corpora.corpus import Corpus, Split, load_corpus
@@ -68,26 +67,22 @@ def pairs_of_run(
             embedded corpora are neither.
     """
     settings = read_settings(directory, plugins)
-    if settings.data.kind not in ("grammar", "scenes") and not trusted:
+    data = settings.data
+    if data.kind not in ("grammar", "scenes") and not trusted:
+        named = data.path or data.validation.source or data.train.source or data.hub.repository or data.name
         raise UserError(
-            f"{directory.path}: the run names data outside of its folder "
-            f"({shorten(named_data(settings.data))}), which is read only if you ask for it: add "
-            "--data-from-run if it is yours, or give other pairs by --source FILE and a file of their "
-            "translations"
+            f"{directory.path}: the run names data outside of its folder ({shorten(str(named))}), which is "
+            "read only if you ask for it: add --data-from-run if it is yours, or give other pairs by "
+            "--source FILE and a file of their translations"
         )
     try:
-        corpus = load_corpus(settings.data)
+        corpus = load_corpus(data)
     except UserError as error:
         raise UserError(
             f"{directory.path}: the run's own corpus cannot be read ({shorten(error, 200)}); "
             "give other pairs by --source FILE and --target FILE, or --reference FILE"
         ) from error
-    return pairs_of_corpus(corpus, settings.alignment.calibration_pairs, settings.data.context_sentences)
-
-
-def named_data(data: DataConfig) -> str:
-    """The data that the configuration of a run names: a file, a folder, or a corpus of the hub."""
-    return str(data.path or data.validation.source or data.train.source or data.hub.repository or data.name)
+    return pairs_of_corpus(corpus, settings.alignment.calibration_pairs, data.context_sentences)
 
 
 def pairs_of_files(

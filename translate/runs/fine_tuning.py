@@ -75,6 +75,8 @@ def take_tokenizers(settings: Settings) -> TokenizerPair:
     """
     run = Path(str(settings.training.start_from))
     check_is_run(run, START)
+    if run.resolve() == Path(settings.run.directory).resolve():
+        raise UserError(f"{START}{run}: the folder of this run itself; choose another run.name")
     tokenizers = TokenizerPair.load(RunDirectory(run).tokenizer)
     if tokenizers.source.tokenised != settings.data.tokenised:
         data = stored_config(RunDirectory(run), settings.run.plugins)["data"]
@@ -129,5 +131,6 @@ def guided_by_start(settings: Settings, model: Seq2Seq) -> int | None:
     start = RunDirectory(Path(settings.training.start_from))
     try:
         return read_choice(start, model, read_settings(start, settings.run.plugins).training).guided
-    except UserError:  # it has gone meanwhile
+    except UserError:
+        print(f"note: {start.path} has gone; whether a head of its attention was guided is not known")
         return None

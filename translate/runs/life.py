@@ -12,9 +12,9 @@ from omegaconf import DictConfig
 
 from translate.config.data import SPLITS
 from translate.config.names import counted
-from translate.config.settings import Settings, check_config
+from translate.config.settings import check_config
 from translate.corpora.caches import cache_directory
-from translate.corpora.corpus import Corpus, Split, load_corpus
+from translate.corpora.corpus import Split, load_corpus
 from translate.corpora.images.image_store import read_images
 from translate.errors import UserError
 from translate.runs.assembly import Assembly, Job
@@ -106,7 +106,9 @@ def live(job: Job, config: DictConfig, free: Collection[str] = ()) -> int:
         check_buildable(settings)
         job = job._replace(settings=settings, limits=Limits(settings.training, began=job.limits.began))
     check_validation(job.settings, corpus)
-    job = job._replace(settings=with_languages(job.settings, corpus))
+    source, target = corpus.source_language, corpus.target_language
+    data = replace(job.settings.data, source_language=source, target_language=target)
+    job = job._replace(settings=replace(job.settings, data=data))
     with locked(job.directory.path) if job.world.is_main else nullcontext(), kept(job.directory):
         assembly = start(job, corpus, config) if state is None else resume(job, corpus, config, state)
         training, translator = assembly.training, translator_of(job, assembly)
@@ -124,12 +126,6 @@ def live(job: Job, config: DictConfig, free: Collection[str] = ()) -> int:
         if job.world.is_main:
             finish(job.settings, training.progress, translator, corpus, job.directory)
     return 0
-
-
-def with_languages(settings: Settings, corpus: Corpus) -> Settings:
-    """The settings with the languages of the corpus."""
-    source, target = corpus.source_language, corpus.target_language
-    return replace(settings, data=replace(settings.data, source_language=source, target_language=target))
 
 
 def translator_of(job: Job, assembly: Assembly) -> Translator:
@@ -201,12 +197,11 @@ def kept(directory: RunDirectory) -> Iterator[None]:
 def finished_line(progress: Progress, job: Job) -> str:
     """Says that a run has ended, and gives the command that makes it twice as long."""
     line = f"{job.directory.path}: the run is finished"
-    reason = job.limits.reached(progress)
-    if reason is None or progress.finished == PATIENCE:
-        return f"{line}; nothing to do"
+    reason = job.limits.reached(progress) or PATIENCE
     steps, epochs = (progress.step, "step"), (progress.epoch, "epoch")
-    had, unit = {"max_steps": steps, "max_epochs": epochs, MAX_TIME: (progress.elapsed, "second")}[reason]
-    how = f"{job.goes_on} with" if job.goes_on else job.directory.resume_command()
+    others = {MAX_TIME: (progress.elapsed, "second"), PATIENCE: (progress.waited, "fruitless validation")}
+    had, unit = ({"max_steps": steps, "max_epochs": epochs} | others)[reason]
+    how = f"{job.goes_on} with" if job.goes_on else job.resume_command
     more = f"for twice that: {how} training.{reason}={2 * had:.0f}"
     return f"{line} after {counted(round(had), unit)}; nothing to do; {more}"
 
@@ -223,7 +218,7 @@ def short_time_lines(training: Training, job: Job, pairs: int, ready: float) -> 
     if readings >= min(wanted, ENOUGH):
         return []
     seconds = progress.elapsed + progress.training_seconds * (wanted / readings - 1)
-    more = f"{job.directory.resume_command()} training.max_time={60 * math.ceil(seconds / 60)}"
+    more = f"{job.resume_command} training.max_time={60 * math.ceil(seconds / 60)}"
     read = f"{100 * readings:.2g} % of the pairs" if readings < 1 else f"{readings:.1f} epochs"
     aim = f"{wanted} epochs, which are better" if wanted > 1 else "a whole epoch"
     told = f"after {clock(ready)} of preparation " if ready else ""
@@ -235,7 +230,7 @@ def short_time_lines(training: Training, job: Job, pairs: int, ready: float) -> 
 def interrupted_line(reason: str, progress: Progress, job: Job) -> str:
     """Says that a signal ended the run, and how to go on."""
     at = f"{reason} at step {progress.step:,}"
-    goes_on = job.goes_on or job.directory.resume_command()
+    goes_on = job.goes_on or job.resume_command
     if job.limits.end(job.limits.reached(progress)) is None and progress.finished is None:
         return f"{at}: saved; go on with: {goes_on}"
     return f"{at}, the last one: saved; this scores the run: {goes_on}"

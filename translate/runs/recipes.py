@@ -51,6 +51,8 @@ class Task(NamedTuple):
         seconds: of training, as on the machine of the trials.
         on_gpu: whether a step of many tokens takes hardly longer than one of few.
         in_bfloat16: whether a processor multiplies bfloat16, at which large products are the faster ones.
+        batch: its target tokens, if they are given.
+        accumulate: batches of a step.
     """
 
     pairs: int
@@ -58,6 +60,8 @@ class Task(NamedTuple):
     seconds: float
     on_gpu: bool = False
     in_bfloat16: bool = False
+    batch: int | None = None
+    accumulate: int = 1
 
 
 def transformer(task: Task) -> dict[str, Any]:
@@ -109,6 +113,7 @@ def common(task: Task, model: str) -> dict[str, Any]:
         batch = 2048 if task.seconds >= LONG else 512 if few else 1024
     if task.on_gpu:  # 50 steps an epoch or more
         batch = 2 ** int(math.log2(min(16_384, max(batch, task.tokens / 50))))
+    step = task.accumulate * (task.batch or batch)
     intervals = 2.5 if short else 4.5 if task.seconds < LONG else 6.5  # one more validation is at the end
     return {
         "tokenizer.vocabulary_size": 8000 if not short and task.pairs > 20_000 else 4000,
@@ -116,7 +121,7 @@ def common(task: Task, model: str) -> dict[str, Any]:
         "training.ema": 0.99 if short else 0.999,
         "training.guided_alignment": 1.0 if short else 0.5,
         "training.validation_pairs": min(500, max(100, round(VALIDATED * task.pairs / task.tokens))),
-        "training.validate_every": max(50, round(task.seconds * SPEED / batch / intervals)),
+        "training.validate_every": max(1, round(max(50 * batch, task.seconds * SPEED / intervals) / step)),
         "schedule": "linear",
         "schedule.warmup": 100 if short else 300,
     }
@@ -196,12 +201,9 @@ def fit_recipe(config: DictConfig, free: Collection[str], corpus: "Corpus") -> t
         limits["training.max_steps"] = None
         if limits["training.max_epochs"] is None and "training.max_time" in free:
             limits["training.max_time"] = 60.0 * MINUTES
-    import torch
-
     from translate.config.targets import resolve_target
     from translate.corpora.filters import count_words
     from translate.corpora.linkers import LONGEST, MOST_LINKS
-    from translate.runs.runtime import ENOUGH_WORK, find_device, forward_precision
 
     pairs = len(corpus.train)
     sides = islice(corpus.train.source, SAMPLE), islice(corpus.train.target, SAMPLE)
@@ -209,11 +211,7 @@ def fit_recipe(config: DictConfig, free: Collection[str], corpus: "Corpus") -> t
     linked = sum(max(both) <= LONGEST for both in lengths)
     tokens = max(1.0, pairs * PIECES * sum(target for _, target in lengths) / len(lengths))
     links = pairs * sum(source * target for source, target in lengths) / len(lengths)
-    device = find_device(config.runtime.device, where="runtime.device")
-    on_gpu = device.type == "cuda"
-    in_bfloat16 = not on_gpu and forward_precision(config.runtime, device, ENOUGH_WORK) == torch.bfloat16
-    speed = GPU if on_gpu else torch.get_num_threads() / CORES
-    task = Task(pairs, tokens, seconds_of(*limits.values(), tokens=tokens, speed=speed), on_gpu, in_bfloat16)
+    task = task_of(config, pairs, tokens, limits, is_free="training.batch_tokens" in free)
     recipe = recipe_of(str(config.model.get("name")), task)
     if (steps := limits["training.max_steps"]) is not None:
         recipe["schedule.warmup"] = min(recipe["schedule.warmup"], steps // 3)
@@ -240,14 +238,24 @@ def fit_recipe(config: DictConfig, free: Collection[str], corpus: "Corpus") -> t
     return with_settings(config, limits | chosen, free), [*described(task, limits, shown), *notes]
 
 
-def seconds_of(
-    steps: int | None, epochs: int | None, seconds: float | None, *, tokens: float, speed: float
-) -> float:
-    """The length of a training, as on the machine of the trials; this one is ``speed`` times as fast."""
-    found = [seconds and seconds * speed, steps and steps * STEP, epochs and epochs * tokens / SPEED]
-    if not (lengths := [length for length in found if length is not None]):
+def task_of(
+    config: DictConfig, pairs: int, tokens: float, limits: Mapping[str, Any], *, is_free: bool
+) -> Task:
+    """The task of a run, which takes as long as on the machine of the trials; its batch may be free."""
+    import torch
+
+    from translate.runs.runtime import ENOUGH_WORK, find_device, forward_precision
+
+    device = find_device(config.runtime.device, where="runtime.device")
+    on_gpu, accumulate = device.type == "cuda", config.training.accumulate
+    in_bfloat16 = not on_gpu and forward_precision(config.runtime, device, ENOUGH_WORK) == torch.bfloat16
+    speed = GPU if on_gpu else torch.get_num_threads() / CORES
+    batch = None if is_free else config.training.batch_tokens
+    step = accumulate * (STEP if batch is None else batch / SPEED)
+    units = {"training.max_steps": step, "training.max_epochs": tokens / SPEED, "training.max_time": speed}
+    if not (found := [units[name] * limit for name, limit in limits.items() if limit is not None]):
         raise UserError("a training needs an end: give training.max_time, max_steps or max_epochs")
-    return min(lengths)
+    return Task(pairs, tokens, min(found), on_gpu, in_bfloat16, batch, accumulate)
 
 
 def described(task: Task, limits: Mapping[str, Any], chosen: Mapping[str, Any]) -> list[str]:

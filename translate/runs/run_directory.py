@@ -167,15 +167,19 @@ class RunDirectory:
         return found
 
     def go_back_to(self, step: int, best_step: int) -> None:
-        """Cut the metrics after ``step``, which a resumed run writes again; point ``last``, ``best`` back."""
+        """Cut the metrics after ``step``, which a resumed run writes again; point ``last``, ``best`` back.
+
+        If the best checkpoint has gone, ``step`` takes its place, for a later one is no part of the run.
+        """
         self.tidy()
         if self.metrics.exists():
             kept = "".join(json.dumps(row) + "\n" for row in self.rows() if row["step"] <= step)
             write_text(self.metrics, kept)
         for name, number in (("last", step), ("best", best_step)):
-            folder = step_folder(self.checkpoints, number)
-            if folder.is_dir():
-                point(self.checkpoints, name, folder.name)
+            if number and not step_folder(self.checkpoints, number).is_dir():
+                number = step
+            if number:
+                point(self.checkpoints, name, step_folder(self.checkpoints, number).name)
 
 
 def check_is_run(path: Path, setting: str = "") -> None:

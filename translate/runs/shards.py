@@ -15,8 +15,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from translate.config.names import shorten
 from translate.errors import UserError
 from translate.runs.checkpoint import SHARDS, map_tensors
+from translate.runs.run_directory import last_checkpoint
 from translate.text.file_writing import PREFIX
 from translate.training.parallel import World, is_spread
 from translate.training.update import Update
@@ -32,6 +34,8 @@ def write_shards(
         directory: ``checkpoints`` of a run, visible to all processes.
         state: of the run; its whole tensors are the same in all processes.
         world: all of its processes must call this.
+    Raises:
+        UserError: in all processes if one cannot write, as on a full disk.
     """
     parts: dict[str, Tensor] = {}
 
@@ -45,6 +49,7 @@ def write_shards(
     if not parts:
         return rest, None
     import torch.distributed.checkpoint as dcp  # a second, for which a single process does not wait
+    from torch.distributed.checkpoint.api import CheckpointException
     from torch.distributed.checkpoint.hf_storage import HuggingFaceStorageWriter
 
     def make() -> Path:
@@ -54,7 +59,13 @@ def write_shards(
         return folder
 
     folder = world.from_main(make)
-    dcp.save(parts, storage_writer=HuggingFaceStorageWriter(str(folder), save_distributed=True))
+    try:
+        dcp.save(parts, storage_writer=HuggingFaceStorageWriter(str(folder), save_distributed=True))
+    except CheckpointException as error:
+        if world.is_main:
+            shutil.rmtree(folder, ignore_errors=True)
+        reason = shorten(next(iter(error.failures.values()))[0])
+        raise UserError(f"{directory}: cannot be written ({reason}); {last_checkpoint(directory)}") from error
     return rest, folder
 
 

@@ -30,10 +30,11 @@ from translate.runs.checkpoint import STATE, load_state, recover
 from translate.runs.fine_tuning import take_tokenizers, take_weights, tell_other_languages
 from translate.runs.hooks import PATIENCE
 from translate.runs.load import build_model, read_settings, stored_config, vocabulary_sizes
-from translate.runs.run_directory import RunDirectory, check_unused
+from translate.runs.run_directory import RunDirectory, check_unused, step_folder
 from translate.runs.runtime import use_threads
 from translate.runs.shards import read_shards
 from translate.runs.training_pairs import write_pairs
+from translate.text.bounded import checksum
 from translate.text.file_writing import aside, explain_write_errors
 from translate.text.lines import evenly
 from translate.text.own_tokenizers import read_own
@@ -44,6 +45,7 @@ from translate.version import __version__
 MOST_UNKNOWN = 0.01  # of the characters of a corpus, without a warning
 FEW = 1_000  # pairs that teach a model little else than themselves
 MOST_REPEATED = 0.1  # of the training pairs, without a note
+LINKS = "training.guided_links (its text)"
 COUNTED = 1 << 17  # of them, about
 
 
@@ -77,7 +79,7 @@ def start(job: Job, corpus: Corpus, config: DictConfig) -> Assembly:
     if other_run is not None:
         print(take_weights(model, other_run))
     assembly = assemble(job, corpus, tokenizers, model)
-    assembly.training.identity = identity_of(corpus, tokenizers)
+    assembly.training.identity = identity_of(corpus, tokenizers, given.guided_links)
     if world.is_main:
         directory.clear()
         directory.write_config(stored_text(config, settings))
@@ -238,11 +240,13 @@ def resume(job: Job, corpus: Corpus, config: DictConfig, state: dict[str, Any]) 
     settings, directory = job.settings, job.directory
     seed_generators(settings.training.seed)
     tokenizers = TokenizerPair.load(directory.tokenizer)
-    identity = identity_of(corpus, tokenizers)
-    if changed := _changes(state["identity"], identity):
+    identity = identity_of(corpus, tokenizers, settings.training.guided_links)
+    if changed := _changes(state["identity"], identity, but=(LINKS,)):
         other = f"for other data: {directory.fine_tune_command()}"
         raise UserError(f"{directory.path}: cannot resume with other data: {changed}; {other}")
     keep_threads(settings.runtime, state)
+    if state["identity"].get(LINKS, identity.get(LINKS)) != identity.get(LINKS):
+        print("note: the file of training.guided_links has changed since the run began")
     model = build_model(settings.model, vocabulary_sizes(tokenizers), settings.run.plugins).to(job.device)
     assembly = assemble(job, corpus, tokenizers, model)
     assembly.training.identity = identity
@@ -258,9 +262,15 @@ def restore(training: Training, state: dict[str, Any], directory: RunDirectory, 
     with _of_this_run(checkpoint):
         state = read_shards(checkpoint, state, training.update)
         training.load_state_dict(state)
+    progress = training.progress
     if world.is_main:
-        directory.go_back_to(training.progress.step, training.progress.best_step)
-    print(f"resumed at step {training.progress.step:,}")
+        directory.go_back_to(progress.step, progress.best_step)
+    print(f"resumed at step {progress.step:,}")
+    if progress.best and not step_folder(directory.checkpoints, progress.best_step).is_dir():
+        print(
+            f"note: the best checkpoint, step {progress.best_step:,}, has gone; a later one will be the best"
+        )
+        progress.best, progress.best_step = [], progress.step
     before = len(state["generators"])
     if before != world.size:
         print(
@@ -309,8 +319,9 @@ def _changes(then: Mapping[str, object], now: Mapping[str, object], but: Collect
 
 def is_finished(progress: Progress, limits: Limits) -> bool:
     """Whether no step is left and the last one was validated; a run that time only interrupts goes on."""
-    ended = progress.finished is not None and limits.end(limits.reached(progress)) is not None
-    return ended or progress.finished == PATIENCE
+    patience = limits.config.patience
+    waited = progress.finished == PATIENCE and patience is not None and progress.waited >= patience
+    return waited or (progress.finished is not None and limits.end(limits.reached(progress)) is not None)
 
 
 def keep_threads(runtime: RuntimeConfig, state: Mapping[str, Any]) -> None:
@@ -325,11 +336,12 @@ def keep_threads(runtime: RuntimeConfig, state: Mapping[str, Any]) -> None:
         )
 
 
-def identity_of(corpus: Corpus, tokenizers: TokenizerPair) -> dict[str, str]:
-    """Fingerprints of texts and tokenizers, by the setting that they come from."""
+def identity_of(corpus: Corpus, tokenizers: TokenizerPair, links: str | None) -> dict[str, str]:
+    """Fingerprints of texts, tokenizers and a file of links, by the setting that they come from."""
     splits = {"data.train (its text)": corpus.train, "data.validation (its text)": corpus.validation}
     return {
         "tokenizer (its files)": fingerprint([tokenizers.source.model + tokenizers.target.model])[:12],
+        **({} if links is None else {LINKS: checksum(Path(links).expanduser())}),
         **{
             key: f"{len(split):,} pairs {split.fingerprint[:12]}" if split is not None else "none"
             for key, split in splits.items()

@@ -24,7 +24,8 @@ NONE = -1
 class Constraints:
     """The pieces of the phrases that each hypothesis has met.
 
-    A hypothesis that breaks off a phrase must begin it again, as in the paper.
+    A hypothesis that breaks off a phrase must begin it again, as in the paper, and none goes on with the last
+    word of a phrase.
 
     Args:
         requests: one for every sentence; their prefixes are not read.
@@ -39,12 +40,16 @@ class Constraints:
             flat += [(NONE, NONE)] * (width - len(flat))
             pieces.append([piece for piece, _ in flat])
             phrases.append([n for _, n in flat])
+        inner = max((request.inner for request in requests), key=len)
+        self.inner = torch.tensor(inner, dtype=torch.int64, device=device)  # pieces that go on with a word
+        self.words = torch.tensor([[bool(request.inner)] for request in requests], device=device)  # (B, 1)
         self.pieces = torch.tensor(pieces, dtype=torch.int64, device=device)  # (B, P)
         # (B, P) which phrase each piece belongs to
         self.phrases = torch.tensor(phrases, dtype=torch.int64, device=device)
         self.met = (self.pieces == NONE).unsqueeze(1)  # (B, W, P)
         # (B, W) piece met last, inside a phrase
         self.last = torch.full((len(requests), 1), NONE, device=device)
+        self.closed = torch.zeros_like(self.last, dtype=torch.bool)  # (B, W) whether a phrase has just ended
         self._firsts()
 
     def _firsts(self) -> None:
@@ -59,6 +64,7 @@ class Constraints:
         batch, width = scores.shape
         by_hypothesis = log_probabilities.view(batch, width, -1)
         by_hypothesis[..., EOS].masked_fill_(~self.met.all(2), IMPOSSIBLE)
+        by_hypothesis[self.closed] = by_hypothesis[self.closed].index_fill(1, self.inner, IMPOSSIBLE)
         best = best_candidates(log_probabilities, scores, count)
         single, single_tokens = by_hypothesis.max(2)  # (B, W)
         wanted = self._wanted()
@@ -74,13 +80,14 @@ class Constraints:
 
     def advance(self, chosen: Candidates) -> None:
         """Continue with the chosen hypotheses."""
-        self.met, self.last = self._after(chosen)
+        self.met, self.last, self.closed = self._after(chosen)
 
     @classmethod
     def none(cls, sentences: int, width: int, device: torch.device) -> "Constraints":
         """The state of sentences that ask for no phrase, with ``width`` hypotheses each."""
         none = cls([Request()] * sentences, device)
-        none.met, none.last = none.met.expand(-1, width, -1), none.last.expand(-1, width)
+        none.met = none.met.expand(-1, width, -1)
+        none.last, none.closed = (state.expand(-1, width) for state in (none.last, none.closed))
         return none
 
     def put(self, slots: Tensor, other: "Constraints", chosen: Tensor, count: int) -> "Constraints":
@@ -92,7 +99,8 @@ class Constraints:
                 pad(tensor, missing, value=NONE) for tensor in (constraints.pieces, constraints.phrases)
             )
             constraints.met = pad(constraints.met, missing, value=True)
-        for name in ("pieces", "phrases", "met", "last"):
+        self.inner = max(self.inner, other.inner, key=len)
+        for name in ("pieces", "phrases", "words", "met", "last", "closed"):
             new = getattr(other, name)[chosen]
             setattr(self, name, put_rows(getattr(self, name), slots, new, count))
         self._firsts()
@@ -100,10 +108,10 @@ class Constraints:
 
     def keep(self, sentences: Tensor) -> None:
         """Keep the sentences at these indexes."""
-        self.pieces, self.phrases, self.first = (
-            tensor[sentences] for tensor in (self.pieces, self.phrases, self.first)
+        self.pieces, self.phrases, self.words, self.first = (
+            tensor[sentences] for tensor in (self.pieces, self.phrases, self.words, self.first)
         )
-        self.met, self.last = self.met[sentences], self.last[sentences]
+        self.met, self.last, self.closed = (state[sentences] for state in (self.met, self.last, self.closed))
 
     def _wanted(self) -> Tensor:
         """The pieces that would meet something: the next of a phrase, else the first of any: (B, W, P)."""
@@ -113,8 +121,8 @@ class Constraints:
         ).unsqueeze(2)
         return torch.where(inside, following, self.first.unsqueeze(1) & ~self.met)
 
-    def _after(self, candidates: Candidates) -> tuple[Tensor, Tensor]:
-        """The pieces met (B, M, P) and the piece met last (B, M) if a candidate is taken."""
+    def _after(self, candidates: Candidates) -> tuple[Tensor, Tensor, Tensor]:
+        """The pieces met (B, M, P) with a candidate, the last of them, and whether its word ends (B, M)."""
         size = self.pieces.shape[1]
         places = torch.arange(size, device=self.pieces.device)
         origins = candidates.origins
@@ -133,7 +141,8 @@ class Constraints:
         # Inside a phrase as long as its next piece is of the same.
         following = pad(self.phrases[:, 1:], (0, 1), value=NONE)
         here, there = (tensor.gather(1, place.clamp_min(0)) for tensor in (self.phrases, following))
-        return met, torch.where((place != NONE) & (here == there), place, NONE)
+        inside, ended = (place != NONE) & (here == there), (place != NONE) & (here != there)
+        return met, torch.where(inside, place, NONE), ended & self.words
 
     def _choose(self, among: Candidates, count: int) -> Candidates:
         """The first ``count``, bank after bank in turn, the fullest bank first."""

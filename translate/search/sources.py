@@ -143,10 +143,12 @@ class Request:
     Attributes:
         prefix: pieces that it begins with.
         phrases: sequences of pieces that must appear in it, in any order.
+        inner: pieces that go on with a word, which may not follow a phrase; none if one ends with a sign.
     """
 
     prefix: Sequence[int] = ()
     phrases: Sequence[Sequence[int]] = field(default_factory=tuple)
+    inner: Sequence[int] = ()
 
     @property
     def length(self) -> int:
@@ -195,10 +197,11 @@ def read_requests(
             got = shorten(repr(texts))
             raise UserError(f"constraints: expected a list of phrases for every sentence, got {got}")
     pieces = functools.cache(functools.partial(_known_pieces, tokenizer))
-    found = [
-        Request(pieces("prefix", begin) if begin else (), [pieces("constraint", text) for text in texts])
-        for begin, texts in zip(prefixes, phrases, strict=True)
-    ]
+    found = []
+    for begin, texts in zip(prefixes, phrases, strict=True):
+        wanted = [pieces("constraint", text) for text in texts]
+        inner = tokenizer.inner if texts and all(text.rstrip()[-1].isalnum() for text in texts) else ()
+        found.append(Request(pieces("prefix", begin) if begin else (), wanted, inner))
     longest = max((request.length + 1 for request in found), default=0)
     if max_pieces is not None and longest > max_pieces:
         raise UserError(f"prefix and constraints: {longest} pieces, but the model says {max_pieces} at most")

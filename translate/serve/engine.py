@@ -176,9 +176,9 @@ class Engine:
             engine = jobs[0].call.translation.engine
             assert engine is not None
             most = max(job.call.translation.options.n_best for job in jobs)
-            sources, is_aligned = [job.ids()[0] for job in jobs], key.record is not None
-            group = [range(len(jobs))]
-            for found in engine.search(group, sources, key.config, n_best=most, attention=is_aligned):
+            sources, group = [job.ids()[0] for job in jobs], [range(len(jobs))]
+            choice = None if key.record is None else jobs[0].call.translation.choice
+            for found in engine.search(group, sources, key.config, n_best=most, choice=choice):
                 if found.hypotheses:
                     yield found._replace(key=jobs[found.key])
                 else:

@@ -1,21 +1,13 @@
 """The names of languages, and which of a few languages a text is written in."""
 
 from collections.abc import Iterable
+from pathlib import Path
 
 from translate.text.languages import base, identifier_of
 
 MAX_CHARACTERS = 4096  # of a text that are read
-_NAMES = (
-    "ar Arabic, bg Bulgarian, bn Bengali, ca Catalan, cs Czech, da Danish, de German, el Greek, en "
-    "English, eo Esperanto, es Spanish, et Estonian, eu Basque, fa Persian, fi Finnish, fr French, ga "
-    "Irish, gl Galician, he Hebrew, hi Hindi, hr Croatian, hu Hungarian, hy Armenian, id Indonesian, is "
-    "Icelandic, it Italian, ja Japanese, ka Georgian, kk Kazakh, ko Korean, la Latin, lt Lithuanian, lv "
-    "Latvian, mk Macedonian, ms Malay, mt Maltese, nb Norwegian Bokmål, ne Nepali, nl Dutch, no "
-    "Norwegian, pl Polish, pt Portuguese, ro Romanian, ru Russian, sk Slovak, sl Slovenian, sq "
-    "Albanian, sr Serbian, sv Swedish, sw Swahili, ta Tamil, te Telugu, th Thai, tl Tagalog, tr "
-    "Turkish, uk Ukrainian, ur Urdu, uz Uzbek, vi Vietnamese, zh Chinese"
-)
-_NAME_OF = dict(name.split(" ", 1) for name in _NAMES.split(", "))
+_LINES = Path(__file__).with_name("languages.txt").read_text(encoding="utf-8").splitlines()
+_NAME_OF = dict(line.split(" ", 1) for line in _LINES)
 
 
 def language_name(code: str) -> str:

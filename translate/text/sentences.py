@@ -28,7 +28,8 @@ def split(text: str, language: str = "") -> list[tuple[int, int]]:
         window = text[start : start + WINDOW]
         ends = _ends(window, language.partition("-")[0] or "en")
         if start + len(window) < len(text):
-            ends = ends[:-1] or [_last_space(window)]  # the last one may go on behind the window
+            space = max(window.rfind(" "), window.rfind("\n"))
+            ends = ends[:-1] or [space + 1 or len(window)]  # the last one may go on behind the window
         begin = start
         for end in ends:
             if part := text[begin : start + end].strip():
@@ -53,8 +54,3 @@ def _is_end(text: str) -> bool:
         return False
     last = _LAST_WORD.search(before[-_LONGEST_ABBREVIATION:])
     return last is None or _ABBREVIATION.fullmatch(last[1]) is None
-
-
-def _last_space(window: str) -> int:
-    space = max(window.rfind(" "), window.rfind("\n"))
-    return space + 1 or len(window)

@@ -17,9 +17,18 @@ from translate.errors import UserError
 from translate.text.bounded import read_bounded, read_json
 from translate.text.lines import evenly
 from translate.text.words import NO_WORD as NO_WORD
-from translate.text.words import Word, assign, joined_words, split_tagged, split_words, whitespace_words
+from translate.text.words import (
+    UNSPACED,
+    Word,
+    assign,
+    joined_words,
+    split_tagged,
+    split_words,
+    whitespace_words,
+)
 
 PAD, UNK, BOS, EOS = 0, 1, 2, 3
+_WORD_PART = re.compile(rf"(?![{UNSPACED}])\w")
 MODEL_TYPES = {1: "unigram", 2: "bpe", 3: "word", 4: "char"}  # by SentencePiece's number
 UNKNOWN = "⁇"  # the text of an unknown piece
 SPACE = "\u2581"  # how SentencePiece writes the space before a word
@@ -123,6 +132,11 @@ class Tokenizer:
     def all_pieces(self) -> list[str]:
         """The text of every piece, in the order of their ids."""
         return [str(self._processor.id_to_piece(i)) for i in range(len(self))]
+
+    @cached_property
+    def inner(self) -> list[int]:
+        """The pieces that go on with a word: they begin with a letter or a digit, in a script with spaces."""
+        return [i for i, piece in enumerate(self.all_pieces) if i > EOS and _WORD_PART.match(piece)]
 
     def pieces(self, ids: Iterable[int]) -> list[str]:
         """The text of each piece, as SentencePiece writes it."""

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 FAILED = 2  # exit code of a process that ends because another one has reported an error
+TORCHRUN = "torchrun --standalone --nproc-per-node {} --no-python"
 LAUNCHED = ("RANK", "LOCAL_RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")  # set by torchrun
 
 
@@ -117,8 +118,7 @@ def local_device(runtime: RuntimeConfig) -> str:
     if missing:
         raise UserError(
             f"runtime.parallel={runtime.parallel}: torchrun has to start the processes ({missing[0]} is not "
-            "set): torchrun --standalone --nproc-per-node 2 --no-python translate train "
-            f"runtime={runtime.parallel} ..., with as many processes as this machine has GPUs"
+            f"set): {TORCHRUN.format(2)} translate ..., with as many processes as this machine has GPUs"
         )
     if runtime.device not in ("auto", "cpu", "cuda"):
         raise UserError(

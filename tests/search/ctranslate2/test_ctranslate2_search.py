@@ -9,6 +9,7 @@ import pytest
 
 from tests.search.ctranslate2.conftest import Chosen
 from translate.alignment.alignment import AlignmentChoice
+from translate.errors import UserError
 from translate.translation import AT_LIMIT, Translation
 from translate.translator import Translator
 
@@ -96,6 +97,22 @@ def test_the_options_of_the_search_mean_the_same(
     if options != {"length_penalty": 0.6}:  # whose effect on a tiny model may be none
         plain = ours.translate(sentences, n_best=1)
         assert [each.text for each in plain] != [each.text for each in wanted] or "length_penalty" in options
+
+
+@pytest.mark.slow
+def test_another_choice_is_shown_by_torch_and_another_stop_is_refused(
+    ours: Translator, engine_of: Chosen, sentences: list[str]
+) -> None:
+    """The model was converted with one head, and the beams end when they are full."""
+    theirs = replace(ours, engine=engine_of(ours), warnings=Counter())
+    other = replace(ours.choice, layer=1 - ours.choice.layer)
+    ours.choice = theirs.choice = other
+    found = theirs.translate(sentences, alignments=True)
+    for one, another in compare(ours.translate(sentences, alignments=True), found):
+        np.testing.assert_allclose(one.alignment.weights, another.alignment.weights, atol=1e-3)
+    theirs.search = replace(theirs.search, stop="beaten")
+    with pytest.raises(UserError, match="CTranslate2 cannot do this: stop"):
+        theirs.translate(sentences)
 
 
 @pytest.mark.slow

@@ -1,7 +1,5 @@
 """All that knows a processor: each function has a plain form, its oracle, which runs with the kernels off."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 
 import torch
@@ -22,13 +20,3 @@ SWITCH = Switch()
 def chunk_elements(cached: int, device: torch.device) -> int:
     """How many elements a device computes at a time: on a CPU ``cached``, which fit into caches."""
     return cached if device.type == "cpu" else GPU_CHUNK
-
-
-@contextmanager
-def off() -> Iterator[None]:
-    """Run the plain forms alone inside this context."""
-    before, SWITCH.on = SWITCH.on, False
-    try:
-        yield
-    finally:
-        SWITCH.on = before

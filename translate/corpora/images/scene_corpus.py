@@ -147,14 +147,10 @@ def _group_of(example: SceneExample, token: Token) -> tuple[Sequence[int] | None
         path, part = (concept[0], concept[1:]) if concept[0].isupper() else ("", concept)
         group = example.groups.get(path or "S") if path or part == "a9" else None
         if group is not None and part[0] in "haq":
-            pronoun = path == "S" and part[0] == "h" and "S" in example.groups and _refers(example)
+            named = hasattr(example.sentence.clause.subject.head, "forms")  # not by a pronoun
+            pronoun = path == "S" and part[0] == "h" and "S" in example.groups and not named
             return group, part[0] != "q" and not pronoun
     return None, False
-
-
-def _refers(example: SceneExample) -> bool:
-    """Whether the subject refers to a thing without its name."""
-    return not hasattr(example.sentence.clause.subject.head, "forms")
 
 
 def _text(tokens: Sequence[Token]) -> str:

@@ -2,7 +2,7 @@
 
 import importlib
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory, gettempdir
@@ -32,12 +32,14 @@ class EngineChoice:
         engine: CTranslate2 with the run's model, or ``None`` for torch.
         refusal: why torch translates, if something else was asked for.
         difference: of the engine from our own search, for the note.
+        search: with which the model was converted.
     """
 
     asked: str = "torch"
     engine: "CTranslate2Search | None" = None
     refusal: str | None = None
     difference: str = ""
+    search: SearchConfig = field(default_factory=SearchConfig)
 
     def without(self, refusal: str | None) -> "EngineChoice":
         """The choice for one call, in which ``refusal`` may speak against CTranslate2.
@@ -149,7 +151,7 @@ def choose(
     finally:
         torch.set_num_threads(threads)  # CTranslate2 sets the number of its workers
     found = CTranslate2Search(library, translator, tokenizers, choice, longest_target)
-    return EngineChoice(asked, found, difference=difference)
+    return EngineChoice(asked, found, difference=difference, search=search)
 
 
 def _refusal(model: Seq2Seq, device: torch.device, compute_type: str) -> str | None:

@@ -20,6 +20,7 @@ from translate.search import Finished, Hypothesis
 from translate.text.tokenizer import BOS, EOS, PAD, TokenizerPair
 
 AHEAD = 3  # groups that wait for a worker, for every worker: it never waits for Python, and memory is bounded
+Shown = AlignmentChoice | None
 MAX_WORKERS = 16  # of one thread each, which is faster than one of many threads
 
 
@@ -70,13 +71,13 @@ class CTranslate2Search:
             f"({kind}, {workers} {'worker' if workers == 1 else 'workers'})"
         )
 
-    @property
-    def shows_heads(self) -> bool:
-        """Whether the attention that it returns is that of the run's choice.
+    def shows(self, choice: AlignmentChoice) -> bool:
+        """Whether the attention that it returns is that of a choice: the one with which it was converted.
 
         A mean of several heads is not: ours leaves out the end of the source before the heads are averaged.
         """
-        return len(self.choice.heads) == 1
+        heads = self.choice.layer, self.choice.heads
+        return len(choice.heads) == 1 and (choice.layer, choice.heads) == heads
 
     def search(
         self,
@@ -85,7 +86,7 @@ class CTranslate2Search:
         config: SearchConfig,
         *,
         n_best: int = 1,
-        attention: bool = False,
+        choice: Shown = None,
     ) -> Iterator[Finished]:
         """Search the sentences of each group together, and groups side by side.
 
@@ -96,19 +97,19 @@ class CTranslate2Search:
             sources: ids of every sentence without the end of sentence.
             config: of which CTranslate2 has every setting.
             n_best: number of hypotheses wanted of each sentence.
-            attention: whether the best ones carry their attention, if it is that of the run's choice.
+            choice: the attention that the best ones carry, if the engine shows it.
         """
-        attention = attention and self.shows_heads
+        choice = choice if choice and self.shows(choice) else None
         waiting: deque[_Submitted] = deque()
         for group in groups:
-            waiting.append(self._submit(group, sources, config, attention=attention))
+            waiting.append(self._submit(group, sources, config, choice))
             if len(waiting) > AHEAD * self.translator.num_translators:
-                yield from self._read(waiting.popleft(), config, n_best, attention=attention)
+                yield from self._read(waiting.popleft(), config, n_best, choice)
         while waiting:
-            yield from self._read(waiting.popleft(), config, n_best, attention=attention)
+            yield from self._read(waiting.popleft(), config, n_best, choice)
 
     def _submit(
-        self, group: Sequence[int], sources: Sequence[Sequence[int]], config: SearchConfig, *, attention: bool
+        self, group: Sequence[int], sources: Sequence[Sequence[int]], config: SearchConfig, choice: Shown
     ) -> "_Submitted":
         # A longer translation than the table of positions is left to our search, which needs none.
         limits = [min(config.longest(len(sources[i]) + 1), self.longest_target) for i in group]
@@ -117,19 +118,19 @@ class CTranslate2Search:
             pieces,
             asynchronous=True,
             beam_size=config.beam_size,
-            # All of them: they show that each had ended within the limit of its sentence. And with fewer,
-            # CTranslate2 may end a search without a length penalty sooner than ours.
+            # All of them: they show that each had ended within the limit of its sentence.
             num_hypotheses=config.beam_size,
-            length_penalty=config.length_penalty,
+            # Without one, CTranslate2 ends a search by other hypotheses than ours.
+            length_penalty=config.length_penalty or 1e-9,
             max_input_length=0,
             max_decoding_length=max(limits),  # one limit for the group, with the end of sentence
             min_decoding_length=0,
             return_scores=True,
             return_end_token=True,
-            return_attention=attention,
+            return_attention=choice is not None,
         )
         firsts: Sequence[Any] = [None] * len(group)
-        if attention and config.beam_size > 1 and len(group) > 1 and self.choice.shift == 0:
+        if choice and config.beam_size > 1 and len(group) > 1 and choice.shift == 0:
             # With a beam, CTranslate2 4.8 returns another sentence's attention of the first step.
             firsts = self.translator.translate_batch(
                 pieces,
@@ -142,7 +143,7 @@ class CTranslate2Search:
         return _Submitted(group, limits, results, firsts)
 
     def _read(
-        self, submitted: "_Submitted", config: SearchConfig, n_best: int, *, attention: bool
+        self, submitted: "_Submitted", config: SearchConfig, n_best: int, choice: Shown
     ) -> Iterator[Finished]:
         """The hypotheses of a group, once it is done."""
         for index, limit, waiting, first in zip(*submitted, strict=True):
@@ -157,11 +158,12 @@ class CTranslate2Search:
                 ids = [self.ids[piece] for piece in pieces]
                 ids.pop()  # the end of sentence
                 found.append(Hypothesis(ids, score))
-            if attention:
+            if choice:
                 rows = result.attention[0]
                 if first is not None:
                     rows[0] = first.result().attention[0][0]
-                found[0] = found[0]._replace(weights=attention_tensor(rows))
+                weights = torch.from_numpy(np.array(rows, dtype=np.float32)).unsqueeze(1)
+                found[0] = found[0]._replace(weights=weights)  # (T + 1, 1, S), without the end of the source
             yield Finished(index, found)
 
     def _has_ended(self, pieces: list[str], limit: int) -> bool:
@@ -170,8 +172,3 @@ class CTranslate2Search:
         return (
             len(pieces) <= limit and pieces[-1] == self.end and first not in pieces and second not in pieces
         )
-
-
-def attention_tensor(weights: Sequence[Sequence[float]]) -> torch.Tensor:
-    """The rows of a result as (T + 1, 1, S) of one head; the end of the source is not among the S."""
-    return torch.from_numpy(np.array(weights, dtype=np.float32)).unsqueeze(1)

@@ -147,7 +147,8 @@ class _Block(TaggedText):
         written = self._written(run)
         tags = [token for token in run if isinstance(token, Tag) and token.number in self.emphasis]
         expected = [f"{self.emphasis[tag.number]}_{'close' if tag.kind == 'end' else 'open'}" for tag in tags]
-        if not tags or [child.type for child in _inline(written, {}) if _is_emphasis(child)] == expected:
+        found = [child.type for child in _inline(written, {}) if child.type.rpartition("_")[0] in _EMPHASIS]
+        if not tags or found == expected:
             return written
         markdown = self.raw
         self.raw = markdown | {
@@ -160,10 +161,6 @@ class _Block(TaggedText):
         written = super().write(run)
         begins = bool(run) and isinstance(run[0], str) and _starts(written)
         return _LINE_START.sub(r"\\", written, count=1) if begins else written
-
-
-def _is_emphasis(child: Any) -> bool:
-    return child.type.rpartition("_")[0] in _EMPHASIS
 
 
 def _starts(text: str) -> bool:
