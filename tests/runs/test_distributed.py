@@ -1,9 +1,11 @@
 """Runs of two processes: the same steps as of one, checkpoints for any number, decisions that all take."""
 
+import io
 import os
 import signal
 import subprocess
 import sys
+from contextlib import nullcontext, redirect_stdout
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,7 @@ import torch.distributed as dist
 from safetensors.torch import load_file
 
 import translate
+from tests.disks import largest_file
 from tests.ranks import Ranks, surroundings
 from tests.tiny_runs import overrides_of, rows, train_tiny
 from translate.cli.main import run as main
@@ -131,7 +134,7 @@ def test_all_processes_agree_on_early_stopping(tmp_path: Path, ranks: Ranks) -> 
     assert (progress["step"], progress["finished"], progress["best_step"]) == (3, "patience", 1)
 
 
-def terminate_one(run: Path) -> tuple[int, int]:
+def terminate_one(run: Path) -> tuple[int, int, str]:
     """A run whose rank 1 is told to end in step 4."""
     rank, own, seen = int(os.environ["RANK"]), Keeper.__call__, []
 
@@ -143,16 +146,39 @@ def terminate_one(run: Path) -> tuple[int, int]:
 
     Keeper.__call__ = call  # type: ignore[method-assign,assignment]
     try:
-        return train_tiny(run, "rnn_luong", "runtime=ddp"), seen[-1]
+        with redirect_stdout(io.StringIO()) as told:
+            code = train_tiny(run, "rnn_luong", "runtime=ddp")
+        return code, seen[-1], told.getvalue().partition("go on with: ")[2]
     finally:
         Keeper.__call__ = own  # type: ignore[method-assign]
 
 
 def test_a_signal_to_one_process_saves_and_ends_all(tmp_path: Path, ranks: Ranks) -> None:
     run = tmp_path / "run"
-    assert ranks(terminate_one, run) == [(75, 4), (75, 4)]
+    again = f"torchrun --standalone --nproc-per-node 2 --no-python translate resume {run}\n"
+    assert ranks(terminate_one, run) == [(75, 4, again), (75, 4, "")]
     assert state(run)["progress"]["step"] == 4
     assert not (run / "scores.json").exists()
+
+
+def fill_one(run: Path) -> str:
+    """The error of a run whose rank 1 has no room for its part of a checkpoint."""
+    room = nullcontext() if os.environ["RANK"] == "0" else largest_file(500)
+    try:
+        with room:
+            train_tiny(run, "rnn_luong", "runtime=fsdp")
+    except UserError as error:
+        return str(error)
+    except SystemExit as leaving:
+        return f"left with {leaving.code}"
+    return "no error"
+
+
+def test_a_full_disk_of_one_process_is_told_once_and_leaves_nothing(tmp_path: Path, ranks: Ranks) -> None:
+    told = ranks(fill_one, tmp_path / "run")
+    assert "left with 2" in told
+    assert any("cannot be written" in each and "there is no checkpoint yet" in each for each in told), told
+    assert not list(tmp_path.rglob(".translate-writing-*"))
 
 
 KILLED = """\
@@ -265,7 +291,7 @@ def test_what_processes_cannot_heed_together_is_refused(override: str, tmp_path:
 
 
 def test_processes_without_torchrun_are_told_how(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"torchrun --standalone .* translate train runtime=fsdp") as told:
+    with pytest.raises(UserError, match=r"torchrun --standalone .* --no-python translate \.\.\.") as told:
         train_tiny(tmp_path / "run", "rnn_luong", "runtime=fsdp")
     assert "RANK is not set" in str(told.value)
     assert not (tmp_path / "run").exists()

@@ -143,7 +143,7 @@ def test_a_run_that_has_read_little_is_told_what_to_do(
 ) -> None:
     progress = Progress(step=9, epoch=epoch, batch=batch, seconds=60, elapsed=70)
     training: Any = SimpleNamespace(progress=progress, stream=STREAM)
-    job: Any = SimpleNamespace(directory=RunDirectory(Path("runs/x")))
+    job: Any = SimpleNamespace(resume_command=RunDirectory(Path("runs/x")).resume_command())
     found = short_time_lines(training, job, pairs, 10.2)
     if expected is not None:
         command = "translate resume runs/x training.max_time="

@@ -232,7 +232,10 @@ def _parse(arguments: Sequence[str]) -> Namespace:
             raise UserError(own_file_hint(file or next(iter(options.overrides), name)))
         near = nearest(name, (flag for flags in (*SWITCHES, *VALUES) for flag in flags), 0.8)
         near = near or named_elsewhere(setting := name.lstrip("-").replace("-", "_"))
-        hint = did_you_mean(near) or f"; settings are given as NAME=VALUE, see translate settings {setting}"
+        hint = (
+            did_you_mean(near)
+            or f"; settings are given as NAME=VALUE, see translate settings {shorten(setting)}"
+        )
         raise UserError(f"{shorten(option)}: no such option of translate train{hint}")
     if options.multirun and options.cfg:
         raise UserError("--multirun and --cfg exclude each other")
