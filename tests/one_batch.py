@@ -6,8 +6,10 @@ from torch import Tensor
 
 from translate.config.search import SearchConfig
 from translate.models import Seq2Seq
-from translate.search import Beam, Hypothesis, Record, Request, SentenceGroup, Supply, search
-from translate.search.sources import Reader
+from translate.search.beam import Beam, Hypothesis
+from translate.search.decoders import Record
+from translate.search.search_loop import Supply, search
+from translate.search.sources import Reader, Request, SentenceGroup
 
 
 def beam_search(

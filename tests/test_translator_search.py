@@ -17,8 +17,9 @@ from translate.alignment.alignment import AlignmentChoice
 from translate.alignment.methods import align
 from translate.alignment.pairs import EncodedPair
 from translate.errors import UserError
-from translate.search import Finished, length_batches
+from translate.search.beam import Finished
 from translate.search.running import RunningBatch
+from translate.search.sources import length_batches
 from translate.text.tokenizer import BOS, EOS, TokenizerPair
 from translate.translation import TranslateOptions
 

@@ -18,20 +18,11 @@ from translate.config.search import SearchConfig
 from translate.errors import UserError
 from translate.models import Seq2Seq
 from translate.models.seq2seq import evaluation_mode
-from translate.search import (
-    Beam,
-    Draw,
-    Finished,
-    Hypothesis,
-    Record,
-    Request,
-    SentenceGroup,
-    expected_chrf,
-    length_batches,
-    read_sources,
-    search,
-    share_out,
-)
+from translate.search.beam import Beam, Finished, Hypothesis
+from translate.search.decoders import Record
+from translate.search.sampling import Draw, expected_chrf
+from translate.search.search_loop import search, share_out
+from translate.search.sources import Request, SentenceGroup, length_batches, read_sources
 from translate.text.documents import own_start
 from translate.text.markup import Marked, read_markup
 from translate.text.tokenizer import Pieces, Tokenizer, one_line

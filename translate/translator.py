@@ -18,8 +18,8 @@ from translate.config.names import did_you_mean, nearest, shorten
 from translate.config.search import SearchConfig
 from translate.errors import UserError
 from translate.models import Seq2Seq
-from translate.search import Previous, Request, SentenceReader, read_requests
 from translate.search.ctranslate2.choosing import EngineChoice, beyond
+from translate.search.sources import Previous, Request, SentenceReader, read_requests
 from translate.text.documents import ALONE, ContextSize, as_one
 from translate.text.lines import LINE_CUT, MAX_CHARACTERS
 from translate.text.markup import Marked, read_markup

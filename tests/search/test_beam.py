@@ -13,7 +13,7 @@ from tests.tiny_models import BACKENDS, CASES, padded, random_sources, tiny_mode
 from translate.attention import MultiHead
 from translate.config.search import SearchConfig
 from translate.models import DecodeState, Encoded, Seq2Seq, Transformer
-from translate.search import Hypothesis
+from translate.search.beam import Hypothesis
 
 LENGTHS = [5, 3, 7, 1]
 PAD, BOS, EOS = 0, 2, 3

@@ -13,9 +13,10 @@ from tests.search.test_beam import BOS, EOS, PAD, log_probabilities, rescore, sh
 from tests.tiny_models import BACKENDS, padded, random_sources
 from translate.config.search import SearchConfig
 from translate.models import Seq2Seq
-from translate.search import Draw, Hypothesis, Request, beam
-from translate.search.beam import best_candidates
-from translate.search.sources import Reader
+from translate.search import beam
+from translate.search.beam import Hypothesis, best_candidates
+from translate.search.sampling import Draw
+from translate.search.sources import Reader, Request
 
 SHORT: dict[str, Any] = {"max_length_ratio": 0, "max_length_extra": 4}
 WORDS = (1, 4, 5)  # of a vocabulary of 6

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sacrebleu.metrics import CHRF
 
-from translate.search import expected_chrf
+from translate.search.sampling import expected_chrf
 
 
 def test_expected_chrf_is_the_mean_of_sacrebleus() -> None:

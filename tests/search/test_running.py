@@ -15,17 +15,12 @@ from translate.attention.functional import additive_scores
 from translate.attention.memory import Memory
 from translate.config.search import SearchConfig
 from translate.models import BahdanauRNN, Seq2Seq
-from translate.search import (
-    Draw,
-    Hypothesis,
-    Record,
-    Request,
-    RunningBatch,
-    SentenceGroup,
-    Supply,
-    search,
-)
-from translate.search.sources import Reader
+from translate.search.beam import Hypothesis
+from translate.search.decoders import Record
+from translate.search.running import RunningBatch
+from translate.search.sampling import Draw
+from translate.search.search_loop import Supply, search
+from translate.search.sources import Reader, Request, SentenceGroup
 
 LENGTHS = [[9, 8, 2, 1], [8, 7, 2, 2], [9, 6, 3, 1], [7, 5, 1, 1], [4, 4, 2, 1]]
 # Short sources are done long before long ones.

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 import pytest
 import torch
 
-from translate.search import Supply, share_out
+from translate.search.search_loop import Supply, share_out
 
 
 def _taken(supply: Supply[int]) -> Iterator[int]:

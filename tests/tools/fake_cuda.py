@@ -36,8 +36,9 @@ from translate.config.search import SearchConfig
 from translate.corpora.batching import Batch, collate, moved
 from translate.corpora.encoded import EncodedCorpus, Ragged
 from translate.models import Seq2Seq
-from translate.search import Record, Request, SentenceGroup, Supply, search
-from translate.search.sources import Reader
+from translate.search.decoders import Record
+from translate.search.search_loop import Supply, search
+from translate.search.sources import Reader, Request, SentenceGroup
 from translate.text.tokenizer import EOS
 from translate.training.losses import LossTerms
 from translate.training.update import Update

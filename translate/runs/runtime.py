@@ -18,7 +18,7 @@ from translate.attention.kernels.linear import bfloat16_instructions
 from translate.config.training import RuntimeConfig
 from translate.errors import UserError
 from translate.models import Seq2Seq
-from translate.search import MAX_WORKERS
+from translate.search.search_loop import MAX_WORKERS
 
 if TYPE_CHECKING:
     from translate.translation import Translation

@@ -6,7 +6,8 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 
 from translate.config.search import SearchConfig
-from translate.search import Record, Request
+from translate.search.decoders import Record
+from translate.search.sources import Request
 from translate.translation import Translation, TranslationCall
 
 BULK_SENTENCES, BULK_PIECES = 16, 1024  # a call with more of either is a document

@@ -9,8 +9,9 @@ from typing import TypeVar
 
 import torch
 
-from translate.search import Finished, search
+from translate.search.beam import Finished
 from translate.search.ctranslate2.ctranslate2_search import MAX_WORKERS
+from translate.search.search_loop import search
 from translate.serve.calls import LaneKey, QueuedSentence, ServedCall
 from translate.serve.lanes import Feed, Lane, Party, Turns, begin
 from translate.serve.monitoring import Metrics

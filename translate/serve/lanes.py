@@ -6,7 +6,9 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
-from translate.search import RunningBatch, SentenceGroup, Supply, most_sentences, read_sources
+from translate.search.running import RunningBatch
+from translate.search.search_loop import Supply
+from translate.search.sources import SentenceGroup, most_sentences, read_sources
 from translate.serve.calls import LaneKey, QueuedSentence, ServedCall
 from translate.serve.monitoring import Metrics
 

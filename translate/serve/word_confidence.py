@@ -18,8 +18,7 @@ from translate.alignment.pairs import EncodedPair, pair_batches
 from translate.config.names import shorten
 from translate.errors import UserError
 from translate.models import Seq2Seq
-from translate.search import read_sources
-from translate.search.sources import Previous
+from translate.search.sources import Previous, read_sources
 from translate.text.bounded import read_json
 from translate.text.file_writing import write_text
 from translate.text.tokenizer import BOS, EOS, PAD, UNK

@@ -16,7 +16,7 @@ import torch
 
 from translate.alignment.alignment import AlignmentChoice
 from translate.config.search import SearchConfig
-from translate.search import Finished, Hypothesis
+from translate.search.beam import Finished, Hypothesis
 from translate.text.tokenizer import BOS, EOS, PAD, TokenizerPair
 
 AHEAD = 3  # groups that wait for a worker, for every worker: it never waits for Python, and memory is bounded

@@ -7,7 +7,7 @@ from typing import Any
 from translate.alignment.alignment import Alignment, AlignmentChoice
 from translate.alignment.methods import align
 from translate.alignment.pairs import EncodedPair, check_lengths
-from translate.search import Request
+from translate.search.sources import Request
 from translate.serve.catalogue import Served
 from translate.serve.limits import needed_bytes
 from translate.serve.service import Service, refusing
