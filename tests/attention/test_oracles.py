@@ -8,7 +8,7 @@ from torch import Tensor
 from tests.attention import oracles
 from tests.attention.cases import CASES, SELVES, Case, inputs, missing_oracles
 from translate.attention import Attention, names
-from translate.attention.memory import SourceParts, each_tensor
+from translate.attention.memory import SourceParts, each_tensor, select_rows
 
 TOLERANCES = [(torch.float64, 1e-10), (torch.float32, 1e-5)]
 
@@ -98,7 +98,7 @@ def test_the_document_of_a_hierarchical_attention() -> None:
         assert gap(context[b], expected_context) < 1e-10
     assert torch.equal(mechanism(query, memory)[0], context)
     rows = torch.tensor([2, 0])
-    assert torch.allclose(mechanism(query[rows], memory.select(rows))[0], context[rows])
+    assert torch.allclose(mechanism(query[rows], select_rows(memory, rows))[0], context[rows])
     mechanism.num_sentences = 2
     merged = [[min(each, 1) for each in numbers] for numbers in SENTENCES]
     wanted = mechanism(

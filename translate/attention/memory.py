@@ -21,10 +21,6 @@ class Memory:
     values: Tensor  # (B, H, S, E')
     mask: Tensor | None = None  # (B, S) bool, True = visible
 
-    def select(self, sentences: Tensor) -> "Memory":
-        """The memory of the sentences at the given rows of the batch."""
-        return select_rows(self, sentences)
-
     def narrow(self, length: int) -> "Memory":
         """The memory of the first ``length`` positions; one with further fields stays whole."""
         if len(fields(self)) > len(fields(Memory)):

@@ -34,11 +34,7 @@ class Encoded:
 
     def select(self, sentences: Tensor) -> "Encoded":
         """The sentences at the given rows of the batch."""
-        return Encoded(
-            tuple(memory.select(sentences) for memory in self.memories),
-            None if self.mask is None else self.mask.index_select(0, sentences),
-            tuple(tensor.index_select(0, sentences) for tensor in self.final),
-        )
+        return select_rows(self, sentences)
 
     def narrow(self, length: int) -> "Encoded":
         """The same without padding after the first ``length`` source positions, where that is possible."""
@@ -58,8 +54,8 @@ class Encoded:
         """
         lengths = {encoded.memories[0].keys.shape[2] for encoded in (self, other)}
         if len(lengths) == 1 and self.mask is other.mask is None and count == self.batch_size:
-            return cast(Encoded, put_rows(self, sentences, other, count))
-        return cast(Encoded, put_rows(self._masked(), sentences, other._masked(), count))
+            return put_rows(self, sentences, other, count)
+        return put_rows(self._masked(), sentences, other._masked(), count)
 
     def _masked(self) -> "Encoded":
         """The same with a mask, even if it hides nothing."""
@@ -84,8 +80,7 @@ class DecodeState:
 
     def select(self, hypotheses: Tensor) -> "DecodeState":
         """The state of the hypotheses at the given rows, in that order, if all of it is tensors."""
-        position, tensors, attention = select_rows((self.position, self.tensors, self.attention), hypotheses)
-        return DecodeState(position, tensors, attention)
+        return select_rows(self, hypotheses)
 
     def reorder(self, hypotheses: Tensor) -> "DecodeState":
         """:meth:`select` for N hypotheses that stay within their sentences."""
@@ -148,11 +143,7 @@ class DecodeState:
         """Copy the one hypothesis of each sentence to ``num_hypotheses``."""
         for cache in self._caches():
             cache.widen(num_hypotheses)
-        position, tensors, attention = each_tensor(
-            (self.position, self.tensors, self.attention),
-            lambda tensor: tensor.repeat_interleave(num_hypotheses, 0),
-        )
-        return DecodeState(position, tensors, attention)
+        return each_tensor(self, lambda tensor: tensor.repeat_interleave(num_hypotheses, 0))
 
     def _caches(self) -> list[PathCache]:
         return [tensor for tensor in self.tensors if isinstance(tensor, PathCache)]

@@ -129,8 +129,7 @@ class Decoders:
 
 def _laid_out(encoded: Encoded) -> Encoded:
     """A source without gaps in memory, which every step would copy otherwise."""
-    laid_out: Encoded = each_tensor(encoded, Tensor.contiguous)
-    return laid_out
+    return each_tensor(encoded, Tensor.contiguous)
 
 
 def _reads_source(history: Any) -> bool:
