@@ -100,13 +100,6 @@ class ServerSettings:
     machine: ServeMachine
     folder: str  # for files of clients
 
-    @classmethod
-    def from_json(cls, text: str) -> "ServerSettings":
-        """The settings of a text, JSON of their dictionary."""
-        given = json.loads(text)
-        groups = {"limits": LimitOptions, "work": WorkOptions, "machine": ServeMachine}
-        return cls(**given | {name: group(**given[name]) for name, group in groups.items()})
-
     def build(self) -> "ASGIApp":
         """Load the models; gives the application.
 
@@ -211,10 +204,11 @@ def application() -> "ASGIApp":
     Raises:
         SystemExit: if a model cannot be loaded; uvicorn's supervisor then begins no other worker.
     """
+    from pydantic import TypeAdapter
     from uvicorn.main import STARTUP_FAILURE
 
     try:
-        return ServerSettings.from_json(os.environ[SETTINGS]).build()
+        return TypeAdapter(ServerSettings).validate_json(os.environ[SETTINGS]).build()
     except UserError as error:
         print_error(error)
         raise SystemExit(STARTUP_FAILURE) from None
