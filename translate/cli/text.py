@@ -307,17 +307,13 @@ def _json(source: str, result: "Translation", engine: str) -> str:
         "links": alignment.pharaoh(),
         "weights": [[round(weight, 4) for weight in weights] for weights in alignment.weights.tolist()],
     }
-    return _dump(row)
+    text = json.dumps(row, ensure_ascii=False, allow_nan=False)
+    for character, escape in LINE_BREAKS.items():
+        text = text.replace(character, escape)  # str.translate takes a second for a line of long weights
+    return text
 
 
 def _scored(result: "Translation | ScoredText") -> dict[str, Any]:
     # JSON has neither infinity nor NaN.
     score = result.score if math.isfinite(result.score) else None
     return {"text": result.text, "score": score, "tokens": list(result.tokens)}
-
-
-def _dump(row: dict[str, Any]) -> str:
-    text = json.dumps(row, ensure_ascii=False, allow_nan=False)
-    for character, escape in LINE_BREAKS.items():
-        text = text.replace(character, escape)  # str.translate takes a second for a line of long weights
-    return text
