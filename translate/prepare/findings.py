@@ -3,6 +3,7 @@
 import html
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 from translate.prepare.exchange import Remaining, number_of, query
@@ -18,17 +19,7 @@ PAGE = "report.html"
 EXAMPLES = 5  # of each reason
 SHOWN = 300  # characters of a side
 BINS = 20  # of probabilities
-_STYLE = (
-    "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:1rem auto;padding:0 1rem;"
-    "color:#1b1b1b;background:#fff}h2{margin:2.5rem 0 .5rem}p{margin:.5rem 0}"
-    "div{overflow-x:auto}table{border-collapse:collapse;margin:.5rem 0}"
-    "td,th{border-bottom:1px solid #ccc;padding:.3rem .8rem .3rem 0;text-align:left;vertical-align:top}"
-    "td.n,th.n{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}"
-    "td:first-child{min-width:11rem}"
-    "dl{border-left:4px solid #bbb;margin:1rem 0;padding-left:.8rem;overflow-wrap:anywhere}"
-    "dt{font-size:.85rem;opacity:.75}dd{margin:.1rem 0}dd+dd{margin-top:.4rem}dd+dt{margin-top:.7rem}"
-    "@media(prefers-color-scheme:dark){body{color:#ddd;background:#16181b}td,th,dl{border-color:#555}}"
-)
+_STYLE = Path(__file__).with_name("report.css").read_text(encoding="utf-8")
 
 
 def report_of(
