@@ -68,8 +68,7 @@ class CommandGroup(_PlainHelp, TyperGroup):
         if not arguments and not context.resilient_parsing:
             print(self.get_help(context))
             raise typer.Exit(WRONG_USE)
-        parsed: list[str] = super().parse_args(context, arguments)
-        return parsed
+        return super().parse_args(context, arguments)
 
     def resolve_command(self, context: Any, arguments: list[str]) -> Any:
         if arguments[0] not in self.commands and not context.resilient_parsing:  # of completion

@@ -116,8 +116,7 @@ def to_section(values: Mapping[str, Any], section: type[T], path: str) -> T:
     Raises:
         UserError: for an unknown key, a missing one, or a value that the section refuses.
     """
-    checked: T = _checked(plain(values, path), section, path)
-    return checked
+    return _checked(plain(values, path), section, path)
 
 
 def convert(value: Any, annotation: Any, path: str) -> Any:

@@ -82,13 +82,11 @@ class Column(Sequence[T]):
     def __getitem__(self, index: slice) -> list[T]: ...
     def __getitem__(self, index: int | slice) -> T | list[T]:
         if not isinstance(index, slice):
-            value: T = self.values[int(index)].as_py()
-            return value
+            return self.values[int(index)].as_py()
         begin, end, step = index.indices(len(self))
         if step != 1:
             return [self[row] for row in range(begin, end, step)]
-        found: list[T] = self.values.slice(begin, max(0, end - begin)).to_pylist()
-        return found
+        return self.values.slice(begin, max(0, end - begin)).to_pylist()
 
     def __iter__(self) -> Iterator[T]:
         return (value for block in self.blocks() for value in block)

@@ -79,8 +79,7 @@ def _other_length(path: Path, ids: int, pairs: int) -> UserError:
 
 def numbers_of(documents: Sequence[int]) -> np.ndarray:
     """The column of a split as an array, int64."""
-    found: np.ndarray = Column.of(documents, pyarrow.int64()).values.to_numpy()
-    return found
+    return Column.of(documents, pyarrow.int64()).values.to_numpy()
 
 
 def draw_documents(documents: np.ndarray, sizes: Mapping[str, int], seed: int) -> dict[str, np.ndarray]:

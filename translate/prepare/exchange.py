@@ -21,8 +21,7 @@ _TYPES = {"document": pyarrow.int64(), "line": pyarrow.int64()}
 
 def query(executor: Executor, statement: str) -> list[dict[str, Any]]:
     """The rows of a statement that gives few."""
-    rows: list[dict[str, Any]] = executor.table(statement).to_pylist()
-    return rows
+    return executor.table(statement).to_pylist()
 
 
 def store(executor: Executor, work: Path, name: str, statement: str) -> None:
@@ -165,8 +164,7 @@ def _cuts(executor: Executor, recipe: Recipe, inputs: list[Input]) -> list[int]:
 
 def number_of(executor: Executor, view: str) -> int:
     """How many rows a table or a view has."""
-    count: int = query(executor, f"SELECT count(*) AS n FROM {view}")[0]["n"]
-    return count
+    return query(executor, f"SELECT count(*) AS n FROM {view}")[0]["n"]
 
 
 def _why(executor: Executor) -> str:

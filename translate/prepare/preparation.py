@@ -106,8 +106,7 @@ class Preparation:
             )
         shutil.rmtree(self.work, ignore_errors=True)
         self.note(f"{self.out} is already prepared, by the same recipe from the same files")
-        report: dict[str, Any] = read_json(self.out / REPORT, limit=MAX_MANIFEST)
-        return report
+        return read_json(self.out / REPORT, limit=MAX_MANIFEST)
 
     def _begin(self, identity: str) -> None:
         plan = self.work / "plan.json"

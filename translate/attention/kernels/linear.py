@@ -53,8 +53,7 @@ class Int8Linear(nn.Module):
         )
 
     def forward(self, states: Tensor) -> Tensor:
-        found: Tensor = torch.ops.quantized.linear_dynamic(states, self.packed, reduce_range=True)
-        return found
+        return torch.ops.quantized.linear_dynamic(states, self.packed, reduce_range=True)
 
 
 class Bfloat16Linear(nn.Module):

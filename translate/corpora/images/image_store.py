@@ -63,8 +63,7 @@ class ImageStore:
 
     def problem(self, name: str) -> str | None:
         """Why the image could not be read, if so."""
-        found: str | None = self.table.column("problem")[self.index[name]].as_py()
-        return found
+        return self.table.column("problem")[self.index[name]].as_py()
 
     def count(self, name: str) -> int:
         """The number of patches of an image."""
