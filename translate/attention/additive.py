@@ -239,9 +239,8 @@ class TwoSources(Attention):
         pictures, seen = _pictures(memory), self.visible(query, memory, state)
         words, patches = (~pictures, pictures) if seen is None else (seen & ~pictures, seen & pictures)
         scores = self._scores(query, memory)
-        gate = (
-            torch.sigmoid(self.gate(query)).to(scores[0].dtype).transpose(1, 2).unsqueeze(3)
-        )  # (B, 1, T, 1)
+        gate = torch.sigmoid(self.gate(query)).to(scores[0].dtype)  # (B, T, 1)
+        gate = gate.transpose(1, 2).unsqueeze(3)  # (B, 1, T, 1)
         has_words, has_picture = words.any(3, keepdim=True), patches.any(3, keepdim=True)
         gate = torch.where(has_words & has_picture, gate, has_picture.to(gate.dtype))
         return gate * masked_softmax(scores[1], patches) + (1 - gate) * masked_softmax(scores[0], words)

@@ -172,6 +172,4 @@ def _digest(run: Path) -> str:
     from translate.runs.run_directory import RunDirectory
     from translate.text.bounded import checksum
 
-    checkpoints = RunDirectory(run).checkpoints
-    folder = next(path for path in (checkpoints / "best", checkpoints / "last") if path.exists())
-    return checksum(folder / "model.safetensors")
+    return checksum(RunDirectory(run).best() / "model.safetensors")

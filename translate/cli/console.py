@@ -121,9 +121,8 @@ def going_on(how: str = "the same command") -> Iterator[None]:
 def unbuffer_lines() -> None:
     """Write every printed line at once, also into a pipe or a log file."""
     for stream in (sys.stdout, sys.stderr):
-        reconfigure = getattr(stream, "reconfigure", None)
-        if reconfigure is not None:  # a stream that a test or a notebook put there has no such method
-            reconfigure(line_buffering=True)
+        if isinstance(stream, io.TextIOWrapper):  # not what a test or a notebook put there
+            stream.reconfigure(line_buffering=True)
 
 
 def silence_stdout() -> None:

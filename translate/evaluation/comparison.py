@@ -21,9 +21,8 @@ _BYTES = {"bootstrap": 80, "randomisation": 10}
 
 
 Scores = dict[str, dict[str, dict[str, Any]]]  # metric -> system -> its figures
-Signatures = dict[
-    str, dict[str, str]
-]  # metric -> test -> sacrebleu's, with the seed and the number of resamples
+# Metric -> test -> sacrebleu's, with the seed and the number of resamples.
+Signatures = dict[str, dict[str, str]]
 
 
 def compare(

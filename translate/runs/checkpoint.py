@@ -149,8 +149,7 @@ def map_weight(folder: Path, name: str) -> Tensor:
     Its pages leave memory with the tensor.
     """
     with _described(folder / WEIGHTS), safe_open(folder / WEIGHTS, "pt") as tensors:
-        found: Tensor = tensors.get_tensor(name)
-    return found
+        return tensors.get_tensor(name)
 
 
 def stored_weights(folder: Path) -> dict[str, Stored]:

@@ -93,9 +93,8 @@ class _Block(TaggedText):
         super().__init__(self._escaped)
         self.is_cell = bool(token.meta["cell"])
         self.emphasis: dict[int, str] = {}  # of each tag of emphasis: its HTML element
-        self.breaks = iter(
-            text[text.rfind("\n", 0, start) + 1 : start] for start, _ in places[1:]
-        )  # what stands before the text on each further line
+        # What stands before the text on each further line.
+        self.breaks = iter(text[text.rfind("\n", 0, start) + 1 : start] for start, _ in places[1:])
         self._read(token.children)
 
     def _read(self, children: Sequence[Any]) -> None:
