@@ -128,6 +128,7 @@ class TestOverrides:
                 "transformer",
                 "'transformer': an override is written name=value; did you mean model=transformer?",
             ),
+            ("=", "'=': an override is written name=value, without spaces"),
             ("training.max_steps=many", "training.max_steps: expected an integer or null, got 'many'"),
             ("optimizer.betas=[0.9]", "optimizer.betas: expected 2 values, got 1: [0.9]"),
             ("run.plugins=mine", "run.plugins: expected a list, got 'mine'; write [mine]"),

@@ -210,6 +210,20 @@ def test_lengths_differ(tmp_path: Path) -> None:
     assert "train.fr has 5" in text
 
 
+@pytest.mark.parametrize("side", [0, 1])
+def test_a_table_beside_a_file_of_translations_is_refused(tmp_path: Path, side: int) -> None:
+    """Else the model would read the translation in the source, and score well."""
+    sides = [SOURCE, TARGET]
+    sides[side] = [f"{one}\t{other}" for one, other in zip(SOURCE, TARGET, strict=True)]
+    told = message(train=pair(tmp_path, sides[0], sides[1]))
+    assert told.endswith(
+        f"train.{('en', 'fr')[side]}: every line has a tab, so this is a table, which is given "
+        "without a file of translations"
+    )
+    sides[side][3] = sides[side][3].replace("\t", " ")
+    assert len(load(train=pair(tmp_path, sides[0], sides[1])).train) > 0
+
+
 def test_one_file_on_both_sides_and_swapped_sides(tmp_path: Path) -> None:
     files = pair(tmp_path, SOURCE, TARGET)
     twice = message(train={"source": files["source"], "target": files["source"]})

@@ -5,6 +5,7 @@ import os
 from pathlib import Path
 
 import pytest
+import torch
 
 from translate.config.composer import Composer, compose
 from translate.config.settings import check_config
@@ -189,6 +190,19 @@ def test_a_run_chooses_says_so_and_goes_on_with_its_choices(tmp_path: Path, caps
     assert (settings.schedule["_target_"][-6:], settings.schedule["warmup"]) == ("Linear", 0)  # of two steps
     assert command(run, "training.max_steps=4", "training.resume=true", *given) == 0
     assert "resumed at step 2" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_less_time_than_a_run_has_had_is_refused(tmp_path: Path, capsys) -> None:
+    """It would end at once, and be scored as it is."""
+    run = tmp_path / "run"
+    assert command(run, "training.max_time=2") == 0
+    state = torch.load(run / "checkpoints" / "last" / "state.pt", weights_only=True)
+    state["progress"] |= {"finished": None, "elapsed": 52.0}  # as of a longer run that a signal has ended
+    torch.save(state, run / "checkpoints" / "last" / "state.pt")
+    (run / "checkpoints" / "last" / "SHA256SUMS").unlink()
+    with pytest.raises(UserError, match=r"max_time=10: the whole time .* it has had 52 seconds: give more"):
+        train(config_to_resume(run, ["training.max_time=10"]))
 
 
 @pytest.mark.slow

@@ -131,11 +131,13 @@ def test_memory_is_the_peak_of_the_process() -> None:
 @pytest.mark.parametrize(
     ("epoch", "batch", "pairs", "expected"),
     [
-        (0, 2, 5000, "enough for 25 % of the pairs, 9 steps; for 5 epochs, which are better: {} 21"),
-        (1, 2, 5000, "enough for 1.2 epochs, 9 steps; for 5 epochs, which are better: {} 5"),
+        (0, 2, 50_000, "enough for 25 % of the pairs, 9 steps; for 5 epochs, which are better: {} 21"),
+        (1, 2, 50_000, "enough for 1.2 epochs, 9 steps; for 5 epochs, which are better: {} 5"),
+        (4, 0, 5000, "enough for 4.0 epochs, 9 steps; for 20 epochs, which are better: {} 6"),
         (0, 4, 400_000, "enough for 50 % of the pairs, 9 steps; for a whole epoch: {} 3"),
         (1, 0, 400_000, None),
-        (3, 0, 5000, None),
+        (3, 0, 50_000, None),
+        (12, 0, 5000, None),
     ],
 )
 def test_a_run_that_has_read_little_is_told_what_to_do(

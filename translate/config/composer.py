@@ -153,6 +153,8 @@ class Composer:
             except UserError as error:
                 raise UserError(spaced(overrides, number, multirun=multirun) or str(error)) from error
             key = override.key_or_group
+            if not key:
+                raise UserError(f"{shorten(text)!r}: an override is written name=value, without spaces")
             if override.is_sweep_override() and not multirun:
                 other = f"; a list is written {key}=[a,b]" if key not in groups else ""
                 other = "; of several files write 'part*.en'" if key in FILES else other

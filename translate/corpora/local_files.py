@@ -128,6 +128,12 @@ def _pair_blocks(source: Path, target: Path) -> Iterator[tuple[list[str], list[s
     count = 0
     while True:
         first, second = (list(islice(side, ROWS)) for side in sides)
+        for path, lines in ((source, first), (target, second)) if count == 0 else ():
+            if len(lines) > 1 and all("\t" in line for line in lines):
+                raise UserError(
+                    f"{_short(path)}: every line has a tab, so this is a table, which is given without a "
+                    "file of translations"
+                )
         both = min(len(first), len(second))
         if both:
             yield first[:both], second[:both]

@@ -44,7 +44,7 @@ from translate.training.parallel import connected, copy_whole, disconnect, local
 from translate.translator import Translator
 
 # Readings of the pairs that teach a model well, and fewer that get a note; of many pairs one is enough.
-READINGS, ENOUGH, MANY_PAIRS = 5, 3, 200_000
+READINGS = ((20_000, 20, 12), (200_000, 5, 3), (math.inf, 1, 1))  # of fewer pairs than
 
 
 def train(config: DictConfig, free: Collection[str] = (), goes_on: str = "") -> int:
@@ -214,8 +214,8 @@ def short_time_lines(training: Training, job: Job, pairs: int, ready: float) -> 
     """
     progress = training.progress
     readings = max(training.stream.epochs(progress.position), 1 / training.stream.epoch_length)
-    wanted = READINGS if pairs < MANY_PAIRS else 1
-    if readings >= min(wanted, ENOUGH):
+    wanted, enough = next(numbers for most, *numbers in READINGS if pairs < most)
+    if readings >= enough:
         return []
     seconds = progress.elapsed + progress.training_seconds * (wanted / readings - 1)
     more = f"{job.resume_command} training.max_time={60 * math.ceil(seconds / 60)}"

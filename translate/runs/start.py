@@ -303,7 +303,8 @@ def check_same(
     )
     found_again = [key for key in FOUND_IN_CORPUS if now[key] is None]
     if changed := _changes(then, now, but=(*MAY_CHANGE, *found_again, *but)):
-        raise UserError(f"{directory.path}: cannot resume with other settings: {changed}")
+        other = f"leave them out, or train another run from it: {directory.fine_tune_command()}"
+        raise UserError(f"{directory.path}: cannot resume with other settings: {changed}; {other}")
 
 
 def _changes(then: Mapping[str, object], now: Mapping[str, object], but: Collection[str] = ()) -> str:

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from translate.config.training import TrainingConfig
+from translate.errors import UserError
 from translate.training.recovery import Recovery
 from translate.training.schedules import Schedules
 from translate.training.stream import BatchStream, Position
@@ -88,8 +89,17 @@ class Limits:
         return config.max_time is not None and config.max_steps is None and config.max_epochs is None
 
     def resume(self, progress: Progress) -> None:
-        """Count the seconds of earlier processes, if time is the length of the run."""
+        """Count the seconds of earlier processes, if time is the length of the run.
+
+        Raises:
+            UserError: if that is less than an unfinished run has had.
+        """
         if self.by_time:
+            if progress.finished is None and progress.elapsed > (limit := self.config.max_time or 0.0):
+                raise UserError(
+                    f"training.max_time={limit:g}: the whole time of the run, not what is added to it; it "
+                    f"has had {progress.elapsed:.0f} seconds: give more, or leave it out"
+                )
             self.began -= progress.elapsed
 
     def elapsed(self) -> float:
