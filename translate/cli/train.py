@@ -231,7 +231,8 @@ def _parse(arguments: Sequence[str]) -> Namespace:
         if name in ("--config", "--conf"):
             raise UserError(own_file_hint(file or next(iter(options.overrides), name)))
         near = nearest(name, (flag for flags in (*SWITCHES, *VALUES) for flag in flags), 0.8)
-        near = near or named_elsewhere(setting := name.lstrip("-").replace("-", "_"))
+        setting = name.lstrip("-").replace("-", "_")
+        near = near or named_elsewhere(setting)
         looked_up = f"translate settings {shorten(setting)}" if len(setting) > 2 else "translate settings"
         hint = did_you_mean(near) or f"; settings are given as NAME=VALUE, see {looked_up}"
         raise UserError(f"{shorten(option)}: no such option of translate train{hint}")
