@@ -150,11 +150,6 @@ def test_languages(tmp_path: Path, two: dict[str, dict[str, Any]]) -> None:
         ({"stages": [{"untill": 3}]}, "stages.0: expected until and weights, got untill"),
         ({"max_length": 5}, "max_length: it has no effect on the corpus 'mixture'"),
         ({"law": {"temperature": 2}}, "corpora.law.temperature: it has no effect"),
-        (
-            {"law": {"weight": 1}, "news": {"weight": 1}, "temperature": 2},
-            "temperature: no effect beside weights",
-        ),
-        ({"stages": [{"weights": {"law": 1}}], "temperature": 2}, "temperature: no effect beside weights"),
     ],
 )
 def test_what_is_refused(two: dict[str, dict[str, Any]], change: dict[str, Any], expected: str) -> None:

@@ -7,8 +7,11 @@ from pathlib import Path
 import pytest
 
 from tests.tiny_runs import rows, train_tiny
+from translate.cli.main import run as main
 from translate.corpora.split import Split
 from translate.errors import UserError
+from translate.runs.load import read_settings
+from translate.runs.run_directory import RunDirectory
 from translate.runs.run_scores import by_corpus
 
 
@@ -63,3 +66,15 @@ def test_a_staged_mixture_goes_on_from_any_step(tmp_path: Path) -> None:
 def test_epochs_do_not_end_a_staged_mixture(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"training\.max_epochs: expected none with data\.stages"):
         train_tiny(tmp_path / "run", "transformer", *overrides("training.max_epochs=2"))
+
+
+def test_a_temperature_beside_weights_is_refused_in_a_new_run_alone(tmp_path: Path) -> None:
+    """A run that has one, without effect, still translates and goes on."""
+    run = tmp_path / "run"
+    with pytest.raises(UserError, match=r"data\.temperature: no effect beside weights"):
+        train_tiny(run, "transformer", *overrides("data.temperature=2"))
+    assert train_tiny(run, "transformer", *overrides("training.max_steps=5")) == 0
+    config = run / "config.yaml"
+    config.write_text(config.read_text().replace("temperature: 1", "temperature: 2", 1))
+    assert read_settings(RunDirectory(run)).data.temperature == 2
+    assert main(["resume", str(run), "training.max_steps=6"]) == 0

@@ -81,6 +81,27 @@ def test_metrics_are_cut_back_to_a_step(run: RunDirectory) -> None:
     assert [row["step"] for row in run.rows()] == [2, 4, 4, 5]
 
 
+@pytest.mark.parametrize(
+    ("kept", "best_step", "expected"),
+    [([0, 3], 0, 0), ([2, 3], 2, 2), ([3, 8], 2, 3), ([3, 8], 0, 3)],
+    ids=["the start of a fine-tuned run", "an earlier one", "one that has gone", "none before"],
+)
+def test_the_best_is_never_one_behind_which_a_run_goes_back(
+    run: RunDirectory, kept: list[int], best_step: int, expected: int
+) -> None:
+    for step in (*kept, 8):
+        (run.checkpoints / f"step-{step:08d}").mkdir(exist_ok=True)
+    (run.checkpoints / "best").symlink_to("step-00000008")
+    run.go_back_to(3, best_step)
+    links = [(run.checkpoints / name).readlink() for name in ("last", "best")]
+    assert links == [Path("step-00000003"), Path(f"step-{expected:08d}")]
+
+
+def test_a_run_without_validations_gets_no_best_by_going_back(run: RunDirectory) -> None:
+    run.go_back_to(3, 0)
+    assert not (run.checkpoints / "best").is_symlink()
+
+
 def test_what_killed_processes_left_is_removed_and_nothing_else(run: RunDirectory) -> None:
     left = [run.path / ".translate-writing-abcd_123", run.checkpoints / ".translate-writing-01234567"]
     kept = [run.path / ".translate-writing-mine", run.checkpoints / ".writing-mine"]

@@ -294,8 +294,6 @@ def stages_of(data: DataConfig) -> list[Stage]:
     without = [name for name, weight in weights.items() if weight is None]
     if without and len(without) < len(members):
         raise UserError(f"corpora.{without[0]}.weight: give all corpora a weight, or none")
-    if data.temperature != 1 and (data.stages or not without):
-        raise UserError("temperature: no effect beside weights, which say how much of each corpus is drawn")
     if not data.stages:
         own = {} if without else {name: weight or 0.0 for name, weight in weights.items()}
         return [Stage(None, _summing(own, "corpora"))]

@@ -3,6 +3,7 @@
 import torch
 
 from translate.alignment.alignment import AlignmentChoice
+from translate.config.data import stages_of
 from translate.config.files import leaves
 from translate.config.settings import Settings
 from translate.config.training import TrainingConfig
@@ -62,6 +63,11 @@ def check_given(settings: Settings, *, fresh: bool) -> None:
         if fresh:
             raise
         raise UserError(f"{error}; give its place now, such as data.train.source=FILE") from error
+    weighted = settings.data.corpora and any(stage.weights for stage in stages_of(settings.data))
+    if fresh and weighted and settings.data.temperature != 1:
+        raise UserError(
+            "data.temperature: no effect beside weights, which say how much of each corpus is drawn"
+        )
     if settings.training.needs_links and settings.training.guided_links is not None:
         check_readable("training.guided_links", settings.training.guided_links)
     if fresh and settings.training.start_from is not None:

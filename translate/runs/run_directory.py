@@ -176,10 +176,11 @@ class RunDirectory:
             kept = "".join(json.dumps(row) + "\n" for row in self.rows() if row["step"] <= step)
             write_text(self.metrics, kept)
         for name, number in (("last", step), ("best", best_step)):
-            if number and not step_folder(self.checkpoints, number).is_dir():
-                number = step
-            if number:
-                point(self.checkpoints, name, step_folder(self.checkpoints, number).name)
+            folder = step_folder(self.checkpoints, number)
+            if not folder.is_dir() and (self.checkpoints / name).is_symlink():
+                folder = step_folder(self.checkpoints, step)
+            if folder.is_dir():
+                point(self.checkpoints, name, folder.name)
 
 
 def check_is_run(path: Path, setting: str = "") -> None:
