@@ -210,6 +210,17 @@ def test_lengths_differ(tmp_path: Path) -> None:
     assert "train.fr has 5" in text
 
 
+def test_patterns_pair_names_without_their_languages(tmp_path: Path) -> None:
+    """europarl comes after the language en and before fr."""
+    for stem in ("train", "train.europarl"):
+        for language in ("en", "fr"):
+            write(tmp_path / f"{stem}.{language}", [f"{stem} {number}" for number in range(5)])
+    files = {"source": f"{tmp_path}/*.en", "target": f"{tmp_path}/*.fr"}
+    train = load(train=files, validation_pairs=0, test_pairs=0, drop_identical=False).train
+    assert len(train) == 10
+    assert list(train.source) == list(train.target)
+
+
 @pytest.mark.parametrize("side", [0, 1])
 def test_a_table_beside_a_file_of_translations_is_refused(tmp_path: Path, side: int) -> None:
     """Else the model would read the translation in the source, and score well."""
