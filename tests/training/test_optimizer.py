@@ -115,7 +115,7 @@ def test_matrices_of_a_shape_step_together_as_they_do_alone(monkeypatch: pytest.
     monkeypatch.setattr("translate.training.optimizer.bfloat16_instructions", lambda: None)
     found = []
     for together in (False, True):
-        monkeypatch.setattr("translate.training.optimizer.on_one_gpu", lambda matrix, it=together: it)
+        monkeypatch.setattr("translate.training.optimizer.whole_here", lambda matrix, it=together: it)
         torch.manual_seed(2)
         weights = [nn.Parameter(torch.randn(shape)) for shape in ((3, 5), (4, 2), (3, 5), (3, 5), (5, 3))]
         optimizer = muon(*weights, weight_decay=0.1)

@@ -101,7 +101,7 @@ class Muon(torch.optim.Optimizer):
         alike: dict[Any, list[Tensor]] = {}
         for matrix in matrices:
             if matrix.grad is not None:
-                alike.setdefault(matrix.shape if on_one_gpu(matrix) else id(matrix), []).append(matrix)
+                alike.setdefault(matrix.shape if whole_here(matrix) else id(matrix), []).append(matrix)
         for some in alike.values():
             ahead = [self._looking_ahead(matrix) for matrix in some]
             if len(some) > 1:
@@ -131,9 +131,9 @@ class Muon(torch.optim.Optimizer):
         self._share_groups()
 
 
-def on_one_gpu(matrix: Tensor) -> bool:
-    """Whether it steps together with its like: a GPU computes sooner than it is called."""
-    return matrix.is_cuda and type(matrix) is nn.Parameter  # not one that several processes share
+def whole_here(matrix: Tensor) -> bool:
+    """Whether no other process has a part of it: then it steps together with its like, in fewer calls."""
+    return type(matrix) is nn.Parameter
 
 
 def nearly_orthogonal(matrix: Tensor, steps: int = 5) -> Tensor:
