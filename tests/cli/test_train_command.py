@@ -170,6 +170,14 @@ def test_long_suffixes_stay_short_and_apart():
             "training.max_time: expected a number or null, got '1:30'; a time is a number of seconds: 90\n",
         ),
         (
+            ["training.max_time=1h5m"],
+            "training.max_time: expected a number or null, got '1h5m'; a time is a number of seconds: 3900\n",
+        ),
+        (
+            ["training.max_steps=20k"],
+            "training.max_steps: expected an integer or null, got '20k'; write 20000\n",
+        ),
+        (
             ["optimizer.lr=0,001"],
             "optimizer.lr=0,001: several values are a sweep and need --multirun; a list is written "
             "optimizer.lr=[a,b]; a decimal mark is a point\n",
@@ -184,10 +192,6 @@ def test_long_suffixes_stay_short_and_apart():
         ),
         (["--experimental-rerun", "x.pkl"], "--experimental-rerun: no such option of translate train"),
         (["--config-dir", "nowhere"], "nowhere: no such folder of configuration files"),
-        (
-            ["experiment=fine_tune"],
-            "training.start_from=RUN: name the run to start from, such as tr",
-        ),
         (["tokenizer.path=a.model", "tokenizer.vocabulary_size=99"], "tokenizer.vocabulary_size: it has no "),
         (["tokenizer.path=a.model", "tokenizer=bpe"], "tokenizer: it has no effect beside tokenizer.path"),
         (

@@ -185,10 +185,10 @@ def test_an_imported_run_learns_more_with_guided_alignment(marian: Path, tmp_pat
     files = (tmp_path / "train.en", tmp_path / "train.fr")
     for file, lines in zip(files, zip(*pairs)):
         file.write_text("\n".join(lines * 2) + "\n", encoding="utf-8")
-    given = ["experiment=fine_tune", "data=files", "runtime.threads=1", "runtime.device=cpu"]
+    given = ["data=files", "runtime.threads=1", "runtime.device=cpu"]
     given += [f"data.train.source={files[0]}", f"data.train.target={files[1]}", "schedule.warmup=1"]
     given += [f"run.directory={tmp_path / 'run'}", f"training.start_from={tmp_path / 'start'}"]
-    given += ["training.guided_alignment=0.5", "training.max_steps=2", "training.patience=null"]
+    given += ["training.guided_alignment=0.5", "training.max_steps=2"]
     with without_figures():
         assert train(with_model_of_start(compose(given), [text.partition("=")[0] for text in given])) == 0
     tuned = translate.load(tmp_path / "run", device="cpu", checkpoint="last")

@@ -6,12 +6,14 @@ from pathlib import Path
 
 import pytest
 import torch
+from omegaconf import OmegaConf
 
 from translate.config.composer import Composer, compose
 from translate.config.settings import check_config
 from translate.corpora.corpus import Corpus
 from translate.corpora.split import Split
 from translate.errors import UserError
+from translate.runs.fine_tuning import with_model_of_start
 from translate.runs.life import train
 from translate.runs.load import read_settings
 from translate.runs.recipes import (
@@ -25,6 +27,7 @@ from translate.runs.recipes import (
 )
 from translate.runs.run_directory import RunDirectory
 from translate.runs.start import config_to_resume
+from translate.version import __version__
 
 TINY = ("data=grammar", "data.num_train=40", "data.num_validation=4", "data.num_test=4", "runtime.threads=1")
 
@@ -137,7 +140,6 @@ def test_validations_are_counted_in_the_steps_that_a_given_batch_makes() -> None
         (["training.max_time=20"], 1),
         (["training.guided_alignment=0"], 0),
         (["training.guided_shift=0"], 0),
-        (["training.start_from=RUN"], 0),
         (["model=rnn_luong"], 0),
     ],
 )
@@ -150,6 +152,63 @@ def test_the_guided_head_of_a_transformer_says_what_was_read(given: list[str], s
     assert config.training.validation_pairs == 30  # those that there are
     assert any("training.guided_shift=1" in line for line in lines) == shift
     check_config(config)
+
+
+@pytest.mark.parametrize("guided", [False, True])
+@pytest.mark.parametrize(
+    ("pairs", "given", "length"),
+    [
+        (150, [], {"max_epochs": 10, "max_time": None}),
+        (150, ["training.max_time=60"], {"max_epochs": None, "max_time": 60}),
+        (900_000, [], {"max_epochs": None, "max_time": 600}),
+    ],
+)
+def test_a_run_that_starts_from_another_one_takes_small_steps_and_guides_the_same_head(
+    tmp_path: Path, guided: bool, pairs: int, given: list[str], length: dict[str, float | None]
+) -> None:
+    """Where pairs are few, it reads them few times; of model and vocabulary nothing is left to choose."""
+    before = compose(["model.width=16"])
+    before.training.update(guided_alignment=0.5 * guided, guided_layer=2, guided_shift=1)
+    (tmp_path / "config.yaml").write_text(
+        f"version: {__version__}\n{OmegaConf.to_yaml(before, resolve=True)}"
+    )
+    given = [*given, f"training.start_from={tmp_path}"]
+    names, composer = [override.partition("=")[0] for override in given], Composer()
+    split = Split(["a b c d"] * pairs, ["b a c d"] * pairs)
+    corpus = Corpus("own", "en", "fr", train=split, validation=split, test=None, dropped={})
+    config = with_model_of_start(composer.compose(given), names)
+    config, lines = fit_recipe(config, free_settings(names, composer.chosen(given)), corpus)
+    settings = check_config(config)
+    assert settings.model["width"] == 16
+    assert {name: getattr(settings.training, name) for name in length} == length
+    assert settings.training.guided_of(3) == (2 if guided else None)
+    assert settings.training.guided_shift == int(guided)
+    alone, _ = fit_recipe(compose(), free_settings([], GROUPS), corpus)
+    assert settings.optimizer["_target_"] == alone.optimizer["_target_"]
+    assert settings.optimizer["lr"] == alone.optimizer.lr / (8 if pairs == 150 else 2)
+    assert not any("model." in line or "vocabulary" in line for line in lines)
+    if pairs == 150:  # about 8,000 pieces in ten readings
+        assert 1 <= settings.training.validate_every <= 5
+        assert settings.schedule["warmup"] <= 3
+
+
+def test_an_rnn_or_a_model_of_ones_own_goes_on_by_adam(tmp_path: Path) -> None:
+    """Whatever the command line knows of the run to start from: no backend is given there."""
+    split = Split(["a b c d"] * 50, ["b a c d"] * 50)
+    corpus = Corpus("own", "en", "fr", train=split, validation=split, test=None, dropped={})
+    given, names = [f"training.start_from={tmp_path}"], ["training.start_from"]
+    for name in ("rnn_luong", "mine"):
+        before = compose(["model=rnn_luong"])
+        before.model.name = name
+        (tmp_path / "config.yaml").write_text(
+            f"version: {__version__}\n{OmegaConf.to_yaml(before, resolve=True)}"
+        )
+        config = with_model_of_start(compose(given), names)
+        config, _ = fit_recipe(config, free_settings(names, Composer().chosen(given)), corpus)
+        found = check_config(config).optimizer
+        assert found["_target_"] == "torch.optim.Adam"
+        assert found["fused"] is True
+        assert found["lr"] == 5e-4
 
 
 def test_a_schedule_that_is_given_ends_with_the_time_as_the_chosen_one_does() -> None:

@@ -129,7 +129,7 @@ def test_changed_texts_and_tokenizers_are_all_listed(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"; give its place now, such as data\.train\.source="):
         train_tiny(run, "rnn_luong", *again)
     assert train_tiny(run, "rnn_luong", *(text.replace(str(corpus), str(moved)) for text in again)) == 0
-    other = f"; for other data: translate train experiment=fine_tune training.start_from={run}"
+    other = f"; for other data: translate train training.start_from={run}"
     with pytest.raises(UserError, match=f"is finished after 3 steps; nothing to do.*{re.escape(other)}$"):
         train_tiny(run, "rnn_luong", *again)
     moved.rename(corpus)

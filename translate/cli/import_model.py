@@ -29,7 +29,7 @@ def import_model(
       translate import Helsinki-NLP/opus-mt-en-de --out runs/opus-en-de
       translate import downloads/opus-mt-en-de --out runs/opus-en-de
       translate text runs/opus-en-de "I love you."
-      translate train experiment=fine_tune training.start_from=runs/opus-en-de ...
+      translate train training.start_from=runs/opus-en-de ...
     """
     from translate.export.import_run import import_run
 

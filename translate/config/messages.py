@@ -25,8 +25,9 @@ _NAMES: dict[Any, str] = {
     type(None): "null",
 }
 _BEYOND = ("greater_than_equal", "greater_than", "less_than_equal", "less_than")  # errors of pydantic
-_TIME = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)\s*(s|m|min|h|:\d\d)")
-_SECONDS = {"s": 1, "m": 60, "min": 60, "h": 3600}
+_NUMBER = r"(\d{1,9}(?:\.\d{1,9})?)"
+_TIME = re.compile(rf"(?:{_NUMBER} ?h)? ?(?:{_NUMBER} ?m(?:in)?)? ?(?:{_NUMBER} ?s)?")
+_SHORT = re.compile(rf"{_NUMBER} ?([kKM])")
 _LIMITS: dict[type, tuple[str, str]] = {
     Ge: ("ge", "at least"),
     Gt: ("gt", "more than"),
@@ -147,12 +148,22 @@ def _refused(annotation: Any, got: Any) -> str:
         is_list = (get_origin(kind) or kind) in (list, tuple, set, frozenset)
         if is_list and isinstance(got, str | int | float):
             hint = f"; write [{shorten(str(got))}]"
-        if kind is float and isinstance(got, str) and (time := _TIME.fullmatch(got)):
-            more = int(time[2][1:]) if time[2][0] == ":" else 0  # of 1:30
-            hint = f"; a time is a number of seconds: {float(time[1]) * _SECONDS.get(time[2], 60) + more:g}"
+        if kind in (int, float) and isinstance(got, str):
+            hint = _number_meant(got, is_time=kind is float)
         if get_origin(kind) is tuple and isinstance(got, list | tuple) and ... not in items:
             return f"expected {len(items)} values, got {len(got)}: {show(list(got))}"
     return f"expected {expected(annotation)}, got {show(got)}{hint}"
+
+
+def _number_meant(text: str, *, is_time: bool) -> str:
+    """The hint for a number that a person would read: ``20k``, and as a time ``1h30m`` or ``1:30``."""
+    if short := _SHORT.fullmatch(text):
+        return f"; write {float(short[1]) * (1e6 if short[2] == 'M' else 1e3):.0f}"
+    time = _TIME.fullmatch(re.sub(r"^(\d{1,9}):(\d\d)$", r"\1m\2s", text))
+    if not (is_time and time and any(time.groups())):
+        return ""
+    hours, minutes, seconds = (float(part or 0) for part in time.groups())
+    return f"; a time is a number of seconds: {3600 * hours + 60 * minutes + seconds:g}"
 
 
 def _walk(location: Sequence[Any], annotation: Any, path: str, value: Any) -> tuple[str, Any, Any]:

@@ -18,7 +18,6 @@ from translate.text.languages import base
 from translate.text.tokenizer import TokenizerPair
 
 START = "training.start_from="
-PLACEHOLDER = "RUN"  # in conf/experiment/fine_tune.yaml
 TAKEN = ("tokenizer", "model")  # sections
 # Settings that no weight depends on
 MAY_DIFFER = ("dropout", "feedforward_dropout", "teacher_forcing", "kernel")
@@ -42,8 +41,6 @@ def with_model_of_start(config: DictConfig, given: Iterable[str]) -> DictConfig:
     resumed = config.training.resume and own.has_checkpoint()
     run = own.path if resumed else Path(config.training.start_from)
     if not resumed:
-        if str(run) == PLACEHOLDER:
-            raise UserError(f"{START}{run}: name the run to start from, such as {START}runs/mine")
         check_is_run(run, START)
     stored = OmegaConf.create(stored_config(RunDirectory(run), config.run.plugins))
     kept = {}

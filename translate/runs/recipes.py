@@ -31,6 +31,8 @@ MUCH, VERY_LONG = 5_000_000, 6_000  # target tokens and seconds that a GPU has f
 STEP = 0.2  # seconds of a step there
 VALIDATED = 8_000  # target tokens of a validation: of long sentences fewer tell one model from another
 FEW_TOKENS = 200_000  # of an epoch
+READINGS = 10  # of the pairs on which a run goes on from another one, if they are few
+OTHERS_RATE = 5e-4  # of Adam, for a model that is none of the backends below, such as an imported one
 LINKS = 1_000_000  # possible links (words of one side times the other's), estimated in a second, about
 MOST_LINKING = 0.4  # of the time: a fifth repays itself twice, three fifths barely
 LINKING = (
@@ -40,6 +42,7 @@ LINKING = (
 
 LENGTH = ("training.max_steps", "training.max_epochs", "training.max_time")
 SECTIONS = ("optimizer", "schedule")  # that are chosen as wholes
+WHERE_GUIDED = ("training.guided_layer", "training.guided_shift")
 
 
 class Task(NamedTuple):
@@ -53,6 +56,7 @@ class Task(NamedTuple):
         in_bfloat16: whether a processor multiplies bfloat16, at which large products are the faster ones.
         batch: its target tokens, if they are given.
         accumulate: batches of a step.
+        tuning: whether the run starts from the weights of another one.
     """
 
     pairs: int
@@ -62,6 +66,7 @@ class Task(NamedTuple):
     in_bfloat16: bool = False
     batch: int | None = None
     accumulate: int = 1
+    tuning: bool = False
 
 
 def transformer(task: Task) -> dict[str, Any]:
@@ -141,7 +146,35 @@ BACKENDS = {"transformer": transformer, "rnn_bahdanau": rnn_bahdanau, "rnn_luong
 
 def recipe_of(model: str, task: Task) -> dict[str, Any]:
     """The settings that suit a task; a model of the user's own keeps its sizes."""
-    return (BACKENDS[model](task) if model in BACKENDS else {}) | common(task, model)
+    recipe = (BACKENDS[model](task) if model in BACKENDS else {}) | common(task, model)
+    return tuning(recipe, task) if task.tuning else recipe
+
+
+def tuning(recipe: Mapping[str, Any], task: Task) -> dict[str, Any]:
+    """The recipe of a run that starts from the weights of another one, whose model and tokenizer it has.
+
+    Large steps forget what few pairs cannot teach again. These are soon learnt by heart, so a run of them is
+    validated often.
+    """
+    taken = ("model.", "tokenizer.")
+    kept = {name: value for name, value in recipe.items() if not name.startswith(taken)}
+    batch = min(kept["training.batch_tokens"], max(512, 2 ** int(math.log2(max(1.0, task.tokens / 20)))))
+    tokens = min(task.seconds * SPEED, READINGS * task.tokens)
+    steps = tokens / (task.accumulate * (task.batch or batch))
+    rate = kept.get("optimizer.lr", 2 * OTHERS_RATE) / 2
+    own = {"optimizer": "adam", "training.guided_layer": None}
+    return (
+        own
+        | kept
+        | {
+            "optimizer.lr": rate / 4 if "optimizer" in kept and tokens < 2 * FEW_TOKENS else rate,
+            "schedule.warmup": min(100, round(steps / 7)),
+            "training.batch_tokens": batch,
+            "training.ema": 0.99,
+            "training.guided_shift": 0,
+            "training.validate_every": max(1, round(steps / 6.5)),
+        }
+    )
 
 
 def free_settings(given: Iterable[str], groups: Mapping[str, str | None]) -> frozenset[str]:
@@ -153,7 +186,8 @@ def free_settings(given: Iterable[str], groups: Mapping[str, str | None]) -> fro
     """
     if groups.get("experiment") is not None:
         return frozenset()
-    given, task = set(given), Task(1, 1.0, 1.0)
+    given = set(given)
+    task = Task(1, 1.0, 1.0, tuning="training.start_from" in given)
     recipe = recipe_of(str(groups.get("model")), task)
     names = {*LENGTH, *expanded(recipe)}
     for section in recipe.keys() & SECTIONS:
@@ -162,9 +196,6 @@ def free_settings(given: Iterable[str], groups: Mapping[str, str | None]) -> fro
             names |= {f"{section}.{member}" for member in choice_of(section, str(groups[section]))}
         else:
             names -= members
-    if "training.start_from" in given:  # that run has a model and a tokenizer
-        names = {name for name in names if not name.startswith(("model.", "tokenizer."))}
-        names.discard("training.guided_shift")  # its head has learnt one
     if "tokenizer.path" in given:
         names.discard("tokenizer.vocabulary_size")
     return frozenset(name for name in names if not any(f"{key}.".startswith(f"{name}.") for key in given))
@@ -196,11 +227,6 @@ def with_settings(config: DictConfig, values: Mapping[str, Any], free: Collectio
 
 def fit_recipe(config: DictConfig, free: Collection[str], corpus: "Corpus") -> tuple[DictConfig, list[str]]:
     """The configuration with its free settings chosen for the corpus, and the lines that say so."""
-    limits = {name: OmegaConf.select(config, name) for name in LENGTH}
-    if "training.max_steps" in free:
-        limits["training.max_steps"] = None
-        if limits["training.max_epochs"] is None and "training.max_time" in free:
-            limits["training.max_time"] = 60.0 * MINUTES
     from translate.config.targets import resolve_target
     from translate.corpora.filters import count_words
     from translate.corpora.linkers import LONGEST, MOST_LINKS
@@ -211,8 +237,19 @@ def fit_recipe(config: DictConfig, free: Collection[str], corpus: "Corpus") -> t
     linked = sum(max(both) <= LONGEST for both in lengths)
     tokens = max(1.0, pairs * PIECES * sum(target for _, target in lengths) / len(lengths))
     links = pairs * sum(source * target for source, target in lengths) / len(lengths)
+    limits = {name: OmegaConf.select(config, name) for name in LENGTH}
+    start = config.training.start_from
+    if "training.max_steps" in free:
+        limits["training.max_steps"] = None
+        if limits["training.max_epochs"] is None and "training.max_time" in free:
+            few = start is not None and READINGS * tokens < 60 * MINUTES * SPEED
+            limits |= {"training.max_epochs": READINGS} if few else {"training.max_time": 60.0 * MINUTES}
     task = task_of(config, pairs, tokens, limits, is_free="training.batch_tokens" in free)
     recipe = recipe_of(str(config.model.get("name")), task)
+    if start is not None:
+        from translate.runs.load import stored_config
+
+        _guide_as_before(recipe, stored_config(RunDirectory(Path(start)), config.run.plugins)["training"])
     if (steps := limits["training.max_steps"]) is not None:
         recipe["schedule.warmup"] = min(recipe["schedule.warmup"], steps // 3)
     if (validation := corpus.validation) is None:
@@ -232,10 +269,20 @@ def fit_recipe(config: DictConfig, free: Collection[str], corpus: "Corpus") -> t
         in_words = f"{linking / 60:.0f} minutes" if linking > 90 else f"{max(2, linking):.0f} seconds"
         notes.append(LINKING.format(in_words))
     if not chosen.get("training.guided_alignment", config.training.guided_alignment):
-        chosen.pop("training.guided_shift", None)
+        for name in WHERE_GUIDED:
+            chosen.pop(name, None)
     whole = {section for section in SECTIONS if f"{section}._target_" in chosen}
     shown = {name: value for name, value in recipe.items() if name in whole or name in chosen}
     return with_settings(config, limits | chosen, free), [*described(task, limits, shown), *notes]
+
+
+def _guide_as_before(recipe: dict[str, Any], before: Mapping[str, Any]) -> None:
+    """Let the head that learnt links go on with it; where none did, none begins to."""
+    if before["guided_alignment"]:
+        recipe |= {name: before[name.partition(".")[2]] for name in WHERE_GUIDED}
+    else:
+        for name in ("training.guided_alignment", *WHERE_GUIDED):
+            recipe.pop(name, None)
 
 
 def task_of(
@@ -255,7 +302,8 @@ def task_of(
     units = {"training.max_steps": step, "training.max_epochs": tokens / SPEED, "training.max_time": speed}
     if not (found := [units[name] * limit for name, limit in limits.items() if limit is not None]):
         raise UserError("a training needs an end: give training.max_time, max_steps or max_epochs")
-    return Task(pairs, tokens, min(found), on_gpu, in_bfloat16, batch, accumulate)
+    tuning = config.training.start_from is not None
+    return Task(pairs, tokens, min(found), on_gpu, in_bfloat16, batch, accumulate, tuning)
 
 
 def described(task: Task, limits: Mapping[str, Any], chosen: Mapping[str, Any]) -> list[str]:

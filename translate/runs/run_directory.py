@@ -69,7 +69,7 @@ class RunDirectory:
 
     def fine_tune_command(self) -> str:
         """The command that trains another run from this one."""
-        return f"translate train experiment=fine_tune training.start_from={shlex.quote(str(self.path))}"
+        return f"translate train training.start_from={shlex.quote(str(self.path))}"
 
     def is_scored(self, step: int) -> bool:
         """Whether the final scores are those after ``step`` steps."""
