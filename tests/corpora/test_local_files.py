@@ -117,12 +117,26 @@ def test_tables(tmp_path: Path, form: str) -> None:
     assert ", or name them source and target, or by language codes such as en" in told
 
 
-@pytest.mark.parametrize("names", [("source", "target"), ("Src", "trg"), ("en", "pt-BR")])
+@pytest.mark.parametrize(
+    "names", [("source", "target"), ("Src", "trg"), ("en", "pt-BR"), ("English", "french")]
+)
 def test_columns_whose_names_tell_the_sides(tmp_path: Path, names: tuple[str, str]) -> None:
     source = write(tmp_path / "t.tsv", ["\t".join(row) for row in (names, *zip(SOURCE, TARGET))])
     corpus = load(train={"source": source})
     assert (corpus.train.source, corpus.train.target) == (SOURCE, TARGET)
-    assert corpus.source_language == ("en" if "en" in names else "source")
+    assert corpus.source_language == ("en" if names[0] in ("en", "English") else "source")
+
+
+def test_columns_that_are_called_by_the_names_of_languages(tmp_path: Path) -> None:
+    rows = ("Id", "English", "French"), *(("7", *pair) for pair in zip(SOURCE, TARGET))
+    source = write(tmp_path / "t.tsv", ["\t".join(row) for row in rows])
+    for given in (
+        {"source_language": "en", "target_language": "fr"},
+        {"source_field": "English", "target_field": "French"},
+    ):
+        corpus = load(train={"source": source}, **given)
+        assert (corpus.source_language, corpus.target_language) == ("en", "fr")
+        assert (corpus.train.source, corpus.train.target) == (SOURCE, TARGET)
 
 
 @pytest.mark.parametrize("ending", ["tsv", "csv"])

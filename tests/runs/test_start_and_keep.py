@@ -151,6 +151,16 @@ def test_what_contradicts_the_run_to_start_from_is_refused(
     assert not (tmp_path / "run").exists()
 
 
+def test_going_on_without_a_corpus_is_no_question_of_its_spaces(
+    tmp_path: Path, tiny_runs: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The embedded corpus, which is tokenised, is read where nothing is given."""
+    plain = SimpleNamespace(source=SimpleNamespace(tokenised=False))
+    monkeypatch.setattr(TokenizerPair, "load", lambda folder: plain)
+    with pytest.raises(UserError, match=r"^no corpus is given .*: add data=files data\.train"):
+        tune(tmp_path / "run", tiny_runs["rnn_luong"])
+
+
 def test_a_run_that_fails_at_its_first_step_does_not_block_its_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from translate.text.markup import MARKUP, MAX_PASSES, read_markup
 
 PIECES = ["a", "Bc", " ", "  ", ".", "<", ">", "/", "b>", "<b>", "</b>", "<i x='1>'>", "</i>", "<br/>", "{0}"]
-PIECES += ["%s", "{", "0}", "%", "s", "&amp;", "<!-- c -->", "\n", "é"]
+PIECES += ["%s", "$", "#", "#b#", "%1", "{", "0}", "%", "s", "&amp;", "<!-- c -->", "\n", "é"]
 
 
 @pytest.mark.parametrize(
@@ -22,6 +22,10 @@ PIECES += ["%s", "{", "0}", "%", "s", "&amp;", "<!-- c -->", "\n", "é"]
         ("see {0}.", "see.", ["{0}"]),
         ("you have %d new", "you have new", ["%d"]),
         ("%(n)s and %1$s, {n!r:>3} ${x} {{ y }}", "and,", ["%(n)s", "%1$s", "{n!r:>3}", "${x}", "{{ y }}"]),
+        ("Page %1 of %L2. %n", "Page of.", ["%1", "%L2", "%n"]),
+        ("a %PRODUCT_NAME b $file$ c #x# d", "a b c d", ["%PRODUCT_NAME", "$file$", "#x#"]),
+        ("a %{n} b #{n} c $(ARG1)", "a b c", ["%{n}", "#{n}", "$(ARG1)"]),
+        ("5%1 of $5 and $6, # 1 #2, 100%, C# and F#", "5%1 of $5 and $6, # 1 #2, 100%, C# and F#", []),
         ("<a href=\"x>y\" b>z</a>", "z", ["<a href=\"x>y\" b>", "</a>"]),
         ("a < b > c, 50% discount, 9 % sure", "a < b > c, 50% discount, 9 % sure", []),
         ("&lt;b&gt; &amp;", "&lt;b&gt; &amp;", []),

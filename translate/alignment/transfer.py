@@ -306,8 +306,11 @@ class _Written:
 
     def items(self, items: Sequence[Item], around: tuple[str, str]) -> None:
         """Add items between the characters ``around`` them."""
-        for item in items:
+        for number, item in enumerate(items):
             before, after = _spaces(item, around)
+            if item.kind == "start":  # the space that a placeholder needs goes before the tags around it
+                inner = next((other for other in items[number:] if other.kind != "start"), item)
+                before = not inner.spaces[0] and _spaces(inner, around)[0]
             if (before or (self.wants_space and item.kind != "end")) and not self.ends_in_space:
                 self.parts.append(" ")
                 self.wants_space, self.ends_in_space = False, True

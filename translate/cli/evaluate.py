@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from translate.links.links import Gold
     from translate.translator import Translator
 
+MANY = 2000  # sentences of which a user wonders what takes so long
+
 
 @dataclass(frozen=True)
 class GoldOptions:
@@ -189,6 +191,8 @@ def _row(
     from translate.runs.runtime import translate_all
     from translate.text.file_writing import write_text
 
+    if len(test.source) > MANY:
+        print_note(f"{counted(len(test.source), 'sentence')} to translate and to score; TER takes longest")
     results = translate_all(
         translator,
         test.source,

@@ -16,6 +16,7 @@ from translate.corpora.document_rows import beside, numbered
 from translate.corpora.split import RawCorpus, Split, SplitReader
 from translate.corpora.tables import Table, check_table, is_table, pick, read_table
 from translate.errors import UserError
+from translate.text.languages import code_of
 from translate.text.lines import check_file, read_line_blocks, read_lines, user_path
 
 ROWS = 1 << 12  # pairs of a block of two files
@@ -239,13 +240,14 @@ def _languages(data: DataConfig) -> tuple[str, str]:
         return found
     if has_no_header(data.source_field, data.target_field):
         return source or "source", target or "target"
-    source = source or (data.source_field or "").split(".")[-1]
-    target = target or (data.target_field or "").split(".")[-1]
+    source = source or code_of((data.source_field or "").split(".")[-1])
+    target = target or code_of((data.target_field or "").split(".")[-1])
     if source and target:
         return source, target
     names = read_table(matching(str(data.train.source))[0]).names
-    if not source and not target and len(names) == 2 and all(map(is_code, names)):
-        return names[0], names[1]
+    codes = [code_of(name) for name in names]
+    if not source and not target and len(names) == 2 and all(map(is_code, codes)):
+        return codes[0], codes[1]
     if all(_of_side(names, side) for side in _SIDES):
         return source or "source", target or "target"
     first = ""
@@ -274,7 +276,8 @@ def _of_side(names: Sequence[str], side: str) -> list[str]:
 
 def usual_columns(table: Table, side: str, language: str) -> list[str]:
     """The names by which the column of a side, ``source`` or ``target``, is looked for in a table."""
-    return [language, f"translation.{language}", *_of_side(table.names, side)]
+    named = [name for name in table.names if code_of(name) == language != name]
+    return [language, f"translation.{language}", *named, *_of_side(table.names, side)]
 
 
 def table_reader(paths: Sequence[Path], data: DataConfig, languages: tuple[str, str]) -> SplitReader:

@@ -76,6 +76,11 @@ def take_tokenizers(settings: Settings) -> TokenizerPair:
         raise UserError(f"{START}{run}: the folder of this run itself; choose another run.name")
     tokenizers = TokenizerPair.load(RunDirectory(run).tokenizer)
     if tokenizers.source.tokenised != settings.data.tokenised:
+        if settings.data.kind == "grammar" and settings.data.tokenised:  # read where nothing is given
+            raise UserError(
+                "no corpus is given for the run to go on with: add data=files data.train.source=FILE "
+                "data.train.target=FILE"
+            )
         data = stored_config(RunDirectory(run), settings.run.plugins)["data"]
         languages = " to ".join(data[f"{side}_language"] or "?" for side in ("source", "target"))
         kind = "has spaces around punctuation" if tokenizers.source.tokenised else "is not tokenised"

@@ -1,18 +1,10 @@
-"""The names of languages, and which of a few languages a text is written in."""
+"""Which of a few languages a text is written in."""
 
 from collections.abc import Iterable
-from pathlib import Path
 
 from translate.text.languages import base, identifier_of
 
 MAX_CHARACTERS = 4096  # of a text that are read
-_LINES = Path(__file__).with_name("languages.txt").read_text(encoding="utf-8").splitlines()
-_NAME_OF = dict(line.split(" ", 1) for line in _LINES)
-
-
-def language_name(code: str) -> str:
-    """The English name of a language; its code where it has none here."""
-    return _NAME_OF.get(code, code)
 
 
 def identify(text: str, among: Iterable[str]) -> tuple[str, float]:

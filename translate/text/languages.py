@@ -1,9 +1,24 @@
 """The languages of codes and of texts."""
 
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 from translate.errors import optional
+
+_LINES = Path(__file__).with_name("languages.txt").read_text(encoding="utf-8").splitlines()
+_NAME_OF = dict(line.split(" ", 1) for line in _LINES)
+_CODE_OF = {name.casefold(): code for code, name in _NAME_OF.items()}
+
+
+def language_name(code: str) -> str:
+    """The English name of a language; its code where it has none here."""
+    return _NAME_OF.get(code, code)
+
+
+def code_of(name: str) -> str:
+    """The code of a language by its English name, such as the head of a column; another text stays."""
+    return _CODE_OF.get(name.strip().casefold(), name)
 
 
 def base(code: str) -> str:

@@ -15,11 +15,13 @@ from translate.text.words import tags_before
 # Every quantifier is possessive or ends at a character that the next one excludes: the time is linear.
 _TAG = r"""<!--.*?-->|<\?[^<>]*\?>|</?[A-Za-z_][\w:.-]*+(?:\s(?:[^<>"']|"[^"]*"|'[^']*')*)?/?>"""
 _PLACEHOLDER = (
-    r"\{\{\s*+[\w.-]++\s*+\}\}|\$?\{[\w.-]*+(?:![rsa])?(?::[^{}\s]*+)?\}"
-    r"|%(?:\([\w.-]++\)|\d++\$)?[-+#0]*+\d*+(?:\.\d++)?(?:hh|h|ll|l|z|j|t)?[diouxXeEfFgGcsp@](?![^\W\d_])"
+    r"\{\{\s*+[\w.-]++\s*+\}\}|[$%#]?\{[\w.-]*+(?:![rsa])?(?::[^{}\s]*+)?\}"
+    r"|%(?:\([\w.-]++\)|\d++\$)?[-+#0]*+\d*+(?:\.\d++)?(?:hh|h|ll|l|z|j|t)?[diouxXeEfFgGcspn@](?![^\W\d_])"
+    r"|(?<!\d)%(?:L?\d{1,2}|[A-Z][A-Z0-9_]++)(?!\w)%?"  # of Qt, and names in capitals: %1, %PRODUCTNAME
+    r"|\$\(\w++\)|\$[A-Za-z_][\w.]*+\$|\#[A-Za-z_]\w*+\#"
 )
 MARKUP = re.compile(rf"(?P<tag>{_TAG})|(?P<placeholder>{_PLACEHOLDER})", re.DOTALL)
-_OPENER = re.compile("[<{%]")  # all markup has one of them
+_OPENER = re.compile("[<{%$#]")  # all markup has one of them
 MAX_PASSES = 8  # of removing markup that only the removal of other markup has made
 _NAME = re.compile(r"</?([A-Za-z_][\w:.-]*+)")
 # HTML elements without content, which need no slash.
