@@ -68,6 +68,7 @@ def test_the_validation_split_is_the_default(run: Path, tmp_path: Path, translat
         (["--format", "onnx", "--runtime", "x.tgz"], "--runtime is for --format page; onnx does not run in"),
         (["--format", "marian"], "'marian'"),
         (["--format", "bundle", "--sentences", "nowhere.en"], "nowhere.en: no such file"),
+        (["--format", "bundle", "--sentences", "pairs.tsv"], "pairs.tsv is a table; the proof of an export"),
         (["--format", "bundle", "--sentences", os.devnull], "expected a file, got a pipe or a device"),
         (["--format", "bundle", "--num-sentences", "0"], "--num-sentences"),
     ],

@@ -9,6 +9,7 @@ from translate.config.data import DataConfig
 from translate.config.names import counted, shorten
 from translate.corpora.corpus import load_corpus
 from translate.corpora.images.scene_corpus import generate_scenes, pair_of
+from translate.corpora.tables import is_table
 from translate.errors import UserError
 from translate.export import ctranslate2, huggingface, onnx, static_page
 from translate.export.contents import Contents, Engine, Proof, check_new, prove, rendered
@@ -60,6 +61,8 @@ def export_run(
     run, out = Path(run), Path(out)
     _check_options(export_format, quantization, runtime)
     check_new(out)
+    if sentences is not None and is_table(Path(sentences)):
+        raise UserError(f"{sentences} is a table; the proof of an export reads sentences, one a line")
     sources = None if sentences is None else read_lines(sentences)[:num_sentences]
     if sources == []:
         raise UserError(f"{sentences} is empty; the proof of an export needs sentences")

@@ -162,19 +162,15 @@ def tuning(recipe: Mapping[str, Any], task: Task) -> dict[str, Any]:
     tokens = min(task.seconds * SPEED, READINGS * task.tokens)
     steps = tokens / (task.accumulate * (task.batch or batch))
     rate = kept.get("optimizer.lr", 2 * OTHERS_RATE) / 2
-    own = {"optimizer": "adam", "training.guided_layer": None}
-    return (
-        own
-        | kept
-        | {
-            "optimizer.lr": rate / 4 if "optimizer" in kept and tokens < 2 * FEW_TOKENS else rate,
-            "schedule.warmup": min(100, round(steps / 7)),
-            "training.batch_tokens": batch,
-            "training.ema": 0.99,
-            "training.guided_shift": 0,
-            "training.validate_every": max(1, round(steps / 6.5)),
-        }
-    )
+    found = {"optimizer": "adam", "training.guided_layer": None} | kept
+    return found | {
+        "optimizer.lr": rate / 4 if "optimizer" in kept and tokens < 2 * FEW_TOKENS else rate,
+        "schedule.warmup": min(100, round(steps / 7)),
+        "training.batch_tokens": batch,
+        "training.ema": 0.99,
+        "training.guided_shift": 0,
+        "training.validate_every": max(1, round(steps / 6.5)),
+    }
 
 
 def free_settings(given: Iterable[str], groups: Mapping[str, str | None]) -> frozenset[str]:

@@ -1,4 +1,4 @@
-"""Which of a few languages a text is written in."""
+"""The language that a text is written in, one of a few."""
 
 from collections.abc import Iterable
 
