@@ -42,6 +42,7 @@ def test_every_name_of_ours_is_there() -> None:
         ("arch=transformer", "model"),
         ("model/attention=mlp", "model/attention=concat"),
         ("tokenizer=spm", "tokenizer=bpe"),
+        ("experiment=fine_tune", "training.start_from"),
         ("training.best_metric=BLEU", "bleu"),
     ],
 )

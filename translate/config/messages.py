@@ -284,8 +284,8 @@ def missing_choice(name: str, choices: Mapping[str, list[str]]) -> str:
         return f"{shorten(group or name)}: no such group{did_you_mean(nearest(group or name, choices))}"
     others = {theirs: ours for ours in choices[group] for theirs in OTHER_NAMES.get(ours, ())}
     near = nearest(choice.lower(), [*choices[group], *others])
-    near = others.get(near or "", near)
+    near = f"{group}={others.get(near, near)}" if near else named_elsewhere(choice)
     return (
-        f"{group}={shorten(choice)}: no such choice{did_you_mean(near and f'{group}={near}')} "
+        f"{group}={shorten(choice)}: no such choice{did_you_mean(near)} "
         f"(there are {', '.join(choices[group])})"
     )
