@@ -268,7 +268,11 @@ def fit_recipe(config: DictConfig, free: Collection[str], corpus: "Corpus") -> t
         for name in WHERE_GUIDED:
             chosen.pop(name, None)
     whole = {section for section in SECTIONS if f"{section}._target_" in chosen}
-    shown = {name: value for name, value in recipe.items() if name in whole or name in chosen}
+    shown = {
+        name: value
+        for name, value in recipe.items()
+        if (name in whole or name in chosen) and value is not None
+    }
     return with_settings(config, limits | chosen, free), [*described(task, limits, shown), *notes]
 
 
