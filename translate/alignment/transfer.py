@@ -308,8 +308,10 @@ class _Written:
         """Add items between the characters ``around`` them."""
         for number, item in enumerate(items):
             before, after = _spaces(item, around)
-            if item.kind == "start":  # the space that a placeholder needs goes before the tags around it
-                inner = next((other for other in items[number:] if other.kind != "start"), item)
+            if item.kind == "start" and (number == 0 or items[number - 1].kind != "start"):
+                # The space that a placeholder needs goes before the tags around it.
+                rest = range(number, len(items))
+                inner = next((items[place] for place in rest if items[place].kind != "start"), item)
                 before = not inner.spaces[0] and _spaces(inner, around)[0]
             if (before or (self.wants_space and item.kind != "end")) and not self.ends_in_space:
                 self.parts.append(" ")

@@ -149,7 +149,7 @@ def _refused(annotation: Any, got: Any) -> str:
         if is_list and isinstance(got, str | int | float):
             hint = f"; write [{shorten(str(got))}]"
         if kind in (int, float) and isinstance(got, str):
-            hint = _number_meant(got, is_time=kind is float)
+            hint = _number_meant(got, is_time=kind is float) or hint
         if get_origin(kind) is tuple and isinstance(got, list | tuple) and ... not in items:
             return f"expected {len(items)} values, got {len(got)}: {show(list(got))}"
     return f"expected {expected(annotation)}, got {show(got)}{hint}"

@@ -18,6 +18,7 @@ from translate.errors import UserError
 from translate.runs.run_directory import RunDirectory
 
 if TYPE_CHECKING:  # the command line asks what is free without waiting for torch
+    from translate.config.training import TrainingConfig
     from translate.corpora.corpus import Corpus
 
 MINUTES = 10  # the length of a run of which nothing is said
@@ -243,9 +244,9 @@ def fit_recipe(config: DictConfig, free: Collection[str], corpus: "Corpus") -> t
     task = task_of(config, pairs, tokens, limits, is_free="training.batch_tokens" in free)
     recipe = recipe_of(str(config.model.get("name")), task)
     if start is not None:
-        from translate.runs.load import stored_config
+        from translate.runs.load import read_settings
 
-        _guide_as_before(recipe, stored_config(RunDirectory(Path(start)), config.run.plugins)["training"])
+        _guide_as_before(recipe, read_settings(RunDirectory(Path(start)), config.run.plugins).training)
     if (steps := limits["training.max_steps"]) is not None:
         recipe["schedule.warmup"] = min(recipe["schedule.warmup"], steps // 3)
     if (validation := corpus.validation) is None:
@@ -276,10 +277,10 @@ def fit_recipe(config: DictConfig, free: Collection[str], corpus: "Corpus") -> t
     return with_settings(config, limits | chosen, free), [*described(task, limits, shown), *notes]
 
 
-def _guide_as_before(recipe: dict[str, Any], before: Mapping[str, Any]) -> None:
+def _guide_as_before(recipe: dict[str, Any], before: "TrainingConfig") -> None:
     """Let the head that learnt links go on with it; where none did, none begins to."""
-    if before["guided_alignment"]:
-        recipe |= {name: before[name.partition(".")[2]] for name in WHERE_GUIDED}
+    if before.guided_alignment:
+        recipe |= {name: getattr(before, name.partition(".")[2]) for name in WHERE_GUIDED}
     else:
         for name in ("training.guided_alignment", *WHERE_GUIDED):
             recipe.pop(name, None)

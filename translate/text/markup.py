@@ -17,7 +17,7 @@ _TAG = r"""<!--.*?-->|<\?[^<>]*\?>|</?[A-Za-z_][\w:.-]*+(?:\s(?:[^<>"']|"[^"]*"|
 _PLACEHOLDER = (
     r"\{\{\s*+[\w.-]++\s*+\}\}|[$%#]?\{[\w.-]*+(?:![rsa])?(?::[^{}\s]*+)?\}"
     r"|%(?:\([\w.-]++\)|\d++\$)?[-+#0]*+\d*+(?:\.\d++)?(?:hh|h|ll|l|z|j|t)?[diouxXeEfFgGcspn@](?![^\W\d_])"
-    r"|(?<!\d)%(?:L?\d{1,2}|[A-Z][A-Z0-9_]++)(?!\w)%?"  # of Qt, and names in capitals: %1, %PRODUCTNAME
+    r"|%(?:L?\d{1,2}|(?<!\d%)[A-Z][A-Z0-9_]++)(?!\w)(?:%(?!\w))?"  # of Qt, and names: %1, %PRODUCTNAME
     r"|\$\(\w++\)|\$[A-Za-z_][\w.]*+\$|\#[A-Za-z_]\w*+\#"
 )
 MARKUP = re.compile(rf"(?P<tag>{_TAG})|(?P<placeholder>{_PLACEHOLDER})", re.DOTALL)
