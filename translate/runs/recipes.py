@@ -269,11 +269,7 @@ def fit_recipe(config: DictConfig, free: Collection[str], corpus: "Corpus") -> t
         for name in WHERE_GUIDED:
             chosen.pop(name, None)
     whole = {section for section in SECTIONS if f"{section}._target_" in chosen}
-    shown = {
-        name: value
-        for name, value in recipe.items()
-        if (name in whole or name in chosen) and value is not None
-    }
+    shown = {name: value for name, value in recipe.items() if name in whole or name in chosen}
     return with_settings(config, limits | chosen, free), [*described(task, limits, shown), *notes]
 
 
@@ -312,6 +308,7 @@ def described(task: Task, limits: Mapping[str, Any], chosen: Mapping[str, Any]) 
     ends = ", ".join(f"{name}={value:g}" for name, value in limits.items() if value is not None)
     lines = [f"chosen for {counted(task.pairs, 'training pair')} and {ends} (what you give is kept):"]
     for sections in (("model",), ("tokenizer", "training"), SECTIONS):
-        values = [f"{name}={value}" for name, value in chosen.items() if name.split(".")[0] in sections]
+        found = [name for name in chosen if name.split(".")[0] in sections and chosen[name] is not None]
+        values = [f"{name}={chosen[name]}" for name in found]
         lines += ["  " + " ".join(values)] if values else []
     return lines
