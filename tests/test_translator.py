@@ -177,9 +177,11 @@ def test_what_would_have_no_effect_on_a_translator_is_refused(translator: Transl
     for name in ("beam_size", "layer"):
         with pytest.raises(UserError, match=f"{name}: a translator has no such setting"):
             setattr(translator, name, 1)
-    with pytest.raises(UserError, match=r"choice: expected AlignmentChoice\(...\), got \(1, 0\)"):
+    with pytest.raises(UserError, match=r"choice: expected AlignmentChoice, got \(1, 0\)"):
         translator.choice = (1, 0)  # type: ignore[assignment]
-    with pytest.raises(UserError, match=r"search: expected SearchConfig\(...\), got \{'beam_size': 2\}"):
+    with pytest.raises(UserError, match="workers: expected int, got 'a'"):
+        translator.workers = "a"  # type: ignore[assignment]
+    with pytest.raises(UserError, match=r"search: expected SearchConfig, got \{'beam_size': 2\}"):
         translator.search = {"beam_size": 2}  # type: ignore[assignment]
 
 

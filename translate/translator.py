@@ -67,9 +67,9 @@ class Translator:
         """Refuse what would have no effect, such as ``translator.beam_size = 5``, and another class."""
         if name not in self.__dataclass_fields__:
             raise UserError(f"{shorten(name)}: a translator has no such setting; translate() takes options")
-        kind = {"choice": AlignmentChoice, "search": SearchConfig}.get(name, object)
+        kind = {"choice": AlignmentChoice, "search": SearchConfig, "workers": int}.get(name, object)
         if not isinstance(value, kind):
-            raise UserError(f"{name}: expected {kind.__name__}(...), got {shorten(repr(value))}")
+            raise UserError(f"{name}: expected {kind.__name__}, got {shorten(repr(value))}")
         object.__setattr__(self, name, value)
 
     def __repr__(self) -> str:
@@ -107,7 +107,10 @@ class Translator:
             if other.languages == self.languages[::-1] != self.languages:
                 raise UserError(f"ensemble: run {number} translates in the other direction")
             if other.tokenizers.target.all_pieces != self.tokenizers.target.all_pieces:
-                raise UserError(f"ensemble: run {number} has another target vocabulary than the first")
+                raise UserError(
+                    f"ensemble: run {number} has another target vocabulary than the first; train it on the "
+                    "first's corpus with another training.seed, or with its tokenizer (tokenizer.path)"
+                )
             if other.reads != self.reads:
                 kinds = f"{other.reads} and the first {self.reads} (data.read)"
                 raise UserError(f"ensemble: run {number} reads {kinds}; expected the same of all")

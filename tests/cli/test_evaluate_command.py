@@ -201,6 +201,7 @@ def test_pairs_of_the_training_text_are_counted_and_left_out(
     clean = ("--source", files.source, "--reference", files.reference, "--json", "--ensemble", unknown)
     assert "seen_in_training" not in json.loads(translate_command("evaluate", run, *clean).out)
     assert row["unseen"]["bleu"] == pytest.approx(sacrebleu.corpus_bleu(hypotheses, references).score)
+    assert row["unseen"]["chrf"] == pytest.approx(sacrebleu.corpus_chrf(hypotheses, references).score)
     told = f"5 of {len(new) + 5} pairs stand in"
     shown = translate_command("evaluate", run, *arguments).out
     assert f"\n{told} the run's training text; the other {len(new)}: BLEU " in shown

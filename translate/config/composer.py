@@ -157,7 +157,9 @@ class Composer:
                 raise UserError(f"{shorten(text)!r}: an override is written name=value, without spaces")
             if override.is_sweep_override() and not multirun:
                 other = f"; a list is written {key}=[a,b]" if key not in groups else ""
-                other = "; of several files write 'part*.en'" if key in FILES else other
+                other = (
+                    "; of several files write 'part*.en', or choose data=mixture" if key in FILES else other
+                )
                 other += "; a decimal mark is a point" * ("=0," in text)
                 raise UserError(f"{shorten(text)}: several values are a sweep and need --multirun{other}")
             whole = next((group for group in groups if group.endswith(f"/{key}")), None)

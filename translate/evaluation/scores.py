@@ -34,7 +34,7 @@ class CorpusScores(NamedTuple):
 
 def bleu_score(hypotheses: Sequence[str], references: Sequence[str], *, target_language: str = "") -> float:
     """BLEU alone, for validation; raises the errors of :func:`corpus_scores`."""
-    return _score(bleu_metric(target_language), hypotheses, [references])
+    return score_of(bleu_metric(target_language), hypotheses, [references])
 
 
 def corpus_scores(
@@ -53,7 +53,7 @@ def corpus_scores(
     """
     everything = [references, *further]
     metrics = metrics_of(target_language, ter=True)
-    scores = {name: _score(metric, hypotheses, everything) for name, metric in metrics.items()}
+    scores = {name: score_of(metric, hypotheses, everything) for name, metric in metrics.items()}
     signatures = {name: str(metric.get_signature()) for name, metric in metrics.items()}
     return CorpusScores(scores["bleu"], scores["chrf"], scores["ter"], signatures["bleu"], signatures)
 
@@ -63,7 +63,7 @@ def lowercased_bleu(
 ) -> tuple[float, str]:
     """BLEU of lower-cased tokens, and its signature; arguments and errors of :func:`corpus_scores`."""
     metric = bleu_metric(target_language, lowercase=True)
-    return _score(metric, hypotheses, [references, *further]), str(metric.get_signature())
+    return score_of(metric, hypotheses, [references, *further]), str(metric.get_signature())
 
 
 def metrics_of(target_language: str, *, ter: bool) -> Mapping[str, "Metric"]:
@@ -102,7 +102,8 @@ def check_numbers(hypotheses: Sequence[str], references: Sequence[Sequence[str]]
         raise UserError("there is no translation to score")
 
 
-def _score(metric: "Metric", hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> float:
+def score_of(metric: "Metric", hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> float:
+    """The score of a metric; raises the errors of :func:`corpus_scores`."""
     from sacrebleu.metrics import TER
 
     check_numbers(hypotheses, references)
