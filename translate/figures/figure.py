@@ -36,9 +36,10 @@ def families_for(texts: Iterable[str], first: str = PRINT.font) -> list[str]:
             families.append(entry.name)
             missing = missing - covered
     if missing:
-        examples = ", ".join(unicodedata.name(character, "?") for character in sorted(missing)[:3])
+        scripts = {unicodedata.name(c, "?").split()[0] if c.isalpha() else "symbols" for c in missing}
+        shown = ", ".join(sorted(scripts)[:3])
         warnings.warn(
-            f"no installed font draws {len(missing):,} of the characters ({examples}); they appear as boxes. "
+            f"no installed font draws some of the characters ({shown}); they appear as boxes. "
             "Install a Noto font for them, on Debian or Ubuntu: apt install fonts-noto-core fonts-noto-cjk",
             UserNotice,
             stacklevel=4,
