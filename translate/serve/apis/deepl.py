@@ -17,6 +17,7 @@ from translate.serve.service import Service
 from translate.serve.texts import (
     SAFE,
     Part,
+    Terms,
     file_response,
     read_file,
     read_part,
@@ -94,10 +95,9 @@ async def _translate(asked: Asked) -> Response:
     """Translates texts, plain or with tags."""
     body, service = checked(DeepLTexts, await asked.fields()), asked.service
     texts = service.check_texts(body.text)
-    glossary = _glossary(body, service)
+    terms = _terms(body, service)
     sources = [_source(service, body, text) for text in texts]
     parts = [_part(body, text, code) for text, code in zip(texts, sources, strict=True)]
-    terms = None if glossary is None else glossary.terms
     translated = await translate_by_language(service, parts, sources, body.target_lang, terms=terms)
     asked.noted["texts"] = len(texts)
     service.metrics.characters += sum(map(len, texts))
@@ -175,7 +175,7 @@ async def _upload_document(asked: Asked) -> Response:
     """Begins to translate a file; gives its identifier and its key."""
     body, service = checked(DeepLFile, await asked.fields()), asked.service
     upload = body.file and Upload(body.filename or body.file.name, body.file.content)
-    glossary = _glossary(body, service)
+    terms = _terms(body, service)
     document, name = await read_file(service, upload, body.source_lang or "", body.target_lang)
     source = _source(service, body, " ".join(document.sentences[:20]))
     served = service.catalogue.find(source, body.target_lang)
@@ -183,7 +183,7 @@ async def _upload_document(asked: Asked) -> Response:
         raise RefusalError.for_now(429, "the queue is nearly full; try again", 5)
     key = secrets.token_hex(32)
     service.documents.put(name, {"status": "translating", "key": key})
-    task = asyncio.create_task(_translate_document(service, served, document, glossary, name, key))
+    task = asyncio.create_task(_translate_document(service, served, document, terms, name, key))
     service.background.add(task)
     task.add_done_callback(service.background.discard)
     asked.noted |= {"model": served.name, "sentences": len(document.sentences)}
@@ -191,11 +191,10 @@ async def _upload_document(asked: Asked) -> Response:
 
 
 async def _translate_document(
-    service: Service, served: Served, document: Document, glossary: Glossary | None, name: str, key: str
+    service: Service, served: Served, document: Document, terms: Terms | None, name: str, key: str
 ) -> None:
     """Translate a document and keep what comes out; an error is kept, too."""
     try:
-        terms = None if glossary is None else glossary.terms
         content = await translate_file(service, served, document, terms)
         characters = sum(map(len, document.sentences))
         service.documents.put(name, {"status": "done", "key": key, "billed_characters": characters}, content)
@@ -238,13 +237,14 @@ async def _document(asked: Asked) -> tuple[str, dict[str, Any], bytes]:
     return name, fields, content
 
 
-def _glossary(body: DeepLBody, service: Service) -> Glossary | None:
+def _terms(body: DeepLBody, service: Service) -> Terms | None:
+    """The terms of the glossary that a request names."""
     if body.glossary_id is None:
         return None
     glossary = find_glossary(service, body.glossary_id)
     if (body.source_lang, body.target_lang) != (glossary.source, glossary.target):
         raise RefusalError(400, f"glossary_id: it is for {glossary.source} to {glossary.target}")
-    return glossary
+    return glossary.terms
 
 
 def _source(service: Service, body: DeepLBody, text: str) -> str:
