@@ -20,9 +20,9 @@ def test_short_lines(line: str) -> None:
     assert 1 / 3 < probability <= 1
 
 
-def test_only_the_given_languages_are_found_as_they_were_given() -> None:
+def test_only_the_given_languages_are_found() -> None:
     assert identify("Die Kinder spielen.", ["de"]) == ("de", 1.0)
-    assert identify("As crianças brincam no jardim da avó.", ["EN-us", "pt-BR", "pt-PT"])[0] == "pt-BR"
+    assert identify("As crianças brincam no jardim da avó.", ["en", "pt"])[0] == "pt"
 
 
 @pytest.mark.parametrize("text", ["", "  \n", "12 + 3 = 15 !"])
