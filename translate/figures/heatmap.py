@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Colormap, Normalize
 from matplotlib.figure import Figure
@@ -169,7 +168,6 @@ def _head_panels(shape: Sequence[int], scale: float) -> tuple[Figure, np.ndarray
     cell = min(cell, _WIDEST / (H * S), _WIDEST / (L * T)) * scale
     width, height = max(S * cell, _NARROWEST), max(T * cell, _NARROWEST)
     figure = Figure(figsize=(H * width + (H - 1) * _GAP, L * height + (L - 1) * _GAP))
-    FigureCanvasAgg(figure)
     figure.subplots_adjust(0, 0, 1, 1, wspace=_GAP / width, hspace=_GAP / height)
     return figure, figure.subplots(L, H, squeeze=False)
 
@@ -188,7 +186,6 @@ def _side_by_side(
         right = lefts[-1] + width + beside + 2 * _GAP
     height = cell * max(alignment.weights.shape[0] for alignment in alignments)
     figure = Figure(figsize=(right, height))
-    FigureCanvasAgg(figure)
     panels = []
     for alignment, left in zip(alignments, lefts, strict=True):
         T, S = alignment.weights.shape
@@ -211,10 +208,9 @@ def _name(axes: Axes, sources: Sequence[str], targets: Sequence[str], size: floa
     rotated = any(width > 0.92 * pitch for width, _ in text_sizes(labels, size))
     axes.tick_params(length=0, pad=3)
     axes.xaxis.tick_top()
-    axes.set_xticks(np.arange(len(labels)) + 0.5)
-    axes.set_yticks(np.arange(len(targets)) + 0.5)
-    axes.set_xticklabels(labels, rotation=90 if rotated else 0, fontsize=size, parse_math=False)
-    axes.set_yticklabels([label(word) for word in targets], fontsize=size, parse_math=False)
+    columns, rows = (np.arange(len(words)) + 0.5 for words in (sources, targets))
+    axes.set_xticks(columns, labels, rotation=90 if rotated else 0, fontsize=size, parse_math=False)
+    axes.set_yticks(rows, [label(word) for word in targets], fontsize=size, parse_math=False)
 
 
 def _frame(axes: Axes, gold: Gold | None) -> None:

@@ -62,8 +62,7 @@ def show_regions(matrix: ImageMatrix, path: str | Path, *, title: str | None = N
         page = ImagePage(image, sentence, words, matrix.weights, note=matrix.method)
         return (page if title is None else replace(page, title=title)).write(path)
     lines = [line for line in (label(title or "", 90), label(" ".join(sentence), 90), matrix.method) if line]
-    from matplotlib.backends.backend_agg import FigureCanvasAgg  # slow to import, and a page needs none of it
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure  # slow to import, and a page needs none of it
 
     from translate.figures.figure import check_extension, drawing, save
 
@@ -75,7 +74,6 @@ def show_regions(matrix: ImageMatrix, path: str | Path, *, title: str | None = N
         down = math.ceil((len(words) + 1) / across)
         tall = _TILE * image.pixels.shape[0] / image.pixels.shape[1] + 0.5
         figure = Figure(figsize=(across * _TILE, tall * down))
-        FigureCanvasAgg(figure)
         grid = figure.add_gridspec(down, across, left=0, bottom=0, right=1, top=1)
         tiles = [figure.add_subplot(grid[divmod(index, across)]) for index in range(len(words) + 1)]
         _draw_tiles(tiles, image, sentence, words, matrix.weights)
