@@ -52,12 +52,9 @@ def settings(
     from translate.config.messages import named_elsewhere
     from translate.config.names import did_you_mean, nearest, shorten
 
-    given = list(choices or [])
-    if "=" in section:
-        section, given = "", [section, *given]
-    words = [section, *(word for word in given if "=" not in word)]
-    section = "_".join(filter(None, words)).replace(" ", "_")
-    given = [choice for choice in given if "=" in choice]
+    words = [section, *(choices or [])]
+    given = [word for word in words if "=" in word]
+    section = "_".join(word for word in words if word and "=" not in word).replace(" ", "_")
     composer = Composer()
     chosen = composer.chosen(given)
     # A choice that extends a file of another group brings that group along, at its own path.
@@ -70,10 +67,8 @@ def settings(
         name: list(_settings(name, chosen)) for name in (ORDER if section == named else [section]) if known
     }
     if named:
-        rows_of = {
-            name: [row for row in rows if f".{named}." in f".{row.path}."] for name, rows in found.items()
-        }
-        found = {name: rows for name, rows in rows_of.items() if rows}
+        own = {name: [row for row in rows if f".{named}." in f".{row.path}."] for name, rows in found.items()}
+        found = {name: rows for name, rows in own.items() if rows}
     if not found:
         last = section.rpartition(".")[2]
         holding = sorted(key for key in keys if len(last) > 2 and last.lower() in key)
