@@ -42,7 +42,7 @@ def file(
       translate file runs/mine note.docx --out note.fr.docx
       translate file runs/mine page.html --out page.fr.html --beam-size 8
     """
-    from translate.runs.runtime import parallel_search
+    from translate.runs.runtime import translate_all
     from translate.serve.documents import FORMATS, MAX_BYTES, read
     from translate.text.bounded import read_bounded
     from translate.text.documents import previous_sentences
@@ -73,12 +73,11 @@ def file(
     most = translator.most_context
     context = list(previous_sentences(sentences, most)) if most else None
     texts, bar = list[str](), progress(total=len(sentences), quiet_meanwhile=True)
-    with parallel_search(translator, len(sentences)):
-        for start in range(0, len(sentences), TOGETHER):
-            part = slice(start, start + TOGETHER)
-            own = replace(options, context=None if context is None else context[part])
-            texts += [result.text for result in translator.translate(sentences[part], options=own)]
-            bar.update(len(sentences[part]))
+    for start in range(0, len(sentences), TOGETHER):
+        part = slice(start, start + TOGETHER)
+        own = replace(options, context=None if context is None else context[part])
+        texts += [result.text for result in translate_all(translator, sentences[part], options=own)]
+        bar.update(len(sentences[part]))
     bar.close()
     with aside(out) as new:
         new.write_bytes(found.write(texts))

@@ -8,8 +8,7 @@ import ctypes
 import os
 import re
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -73,31 +72,26 @@ def use_processor(model: Seq2Seq, device: torch.device) -> None:
     use_float32_products(device, search_work(model))
 
 
-@contextmanager
-def parallel_search(translator: "Translator", num_sentences: int) -> Iterator[None]:
-    """Let a command search with several workers on a CPU, which share torch's threads meanwhile.
+def translate_all(translator: "Translator", sentences: Sequence[str], **options: Any) -> "list[Translation]":
+    """Translate for a command: on a CPU with several workers, which share torch's threads meanwhile.
 
     A step of a search is many small operations, which threads share badly. The batches of the sentences are
     spread over the workers, so there are not more workers than batches.
+
+    Args:
+        options: as of :meth:`Translator.translate`.
     """
-    threads, batches = torch.get_num_threads(), -(-num_sentences // translator.search.batch_size)
+    threads, batches = torch.get_num_threads(), -(-len(sentences) // translator.search.batch_size)
     workers = min(threads, MAX_WORKERS, batches)
     if workers < 2 or translator.device.type != "cpu":
-        yield
-        return
+        return translator.translate(sentences, **options)
     torch.set_num_threads(threads // workers)
     translator.workers = workers
     try:
-        yield
+        return translator.translate(sentences, **options)
     finally:
         torch.set_num_threads(threads)
         translator.workers = 1
-
-
-def translate_all(translator: "Translator", sentences: Sequence[str], **options: Any) -> "list[Translation]":
-    """Translate as :meth:`Translator.translate` does, with several workers on a CPU."""
-    with parallel_search(translator, len(sentences)):
-        return translator.translate(sentences, **options)
 
 
 def float32_instructions() -> str | None:
