@@ -7,7 +7,7 @@ import pytest
 
 import translate
 from tests.tiny_runs import overrides_of
-from translate.config.composer import compose
+from translate.config.composer import Composer
 from translate.config.settings import check_config
 from translate.errors import UserError
 from translate.runs.life import train
@@ -43,7 +43,7 @@ def test_one_class_and_one_yaml(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     plugged = ["model/attention=tempered", "run.plugins=[my_attention_plugin]", "training.max_steps=2"]
     sizes = ["model.encoder_size=13", "model.decoder_size=26"]
     overrides = overrides_of(run, "rnn_luong", *plugged, *sizes)
-    assert train(compose(overrides, [tmp_path / "conf"], check=check_config)) == 0
+    assert train(Composer([tmp_path / "conf"]).compose(overrides, check_config)) == 0
     translator = translate.load(run, plugins=["my_attention_plugin"])
     attention = translator.model.attention
     assert type(attention).__name__ == "Tempered"

@@ -11,7 +11,7 @@ import translate.attention
 from scripts.mechanisms import mechanism_table, variants
 from tests.attention.cases import attends_within, missing_oracles
 from translate.attention import Attention, contract, create, mechanisms, names, register
-from translate.config.composer import compose
+from translate.config.composer import Composer, compose
 from translate.config.names import config_directory
 from translate.config.settings import check_config
 from translate.config.targets import resolve_target
@@ -82,7 +82,7 @@ def test_one_class_and_one_file_are_found_everywhere(tmp_path: Path, monkeypatch
         mechanism = create("tempered", query_size=5, key_size=5, temperature=3.0)
         assert mechanism.temperature == 3.0
         overrides = ["model=rnn_luong", "model/attention=tempered", "model.decoder_size=384"]
-        config = compose(overrides, [tmp_path / "conf"], check=check_config)
+        config = Composer([tmp_path / "conf"]).compose(overrides, check_config)
         assert config.model.attention.temperature == 2.0
         assert missing_oracles() == ["no oracle for tempered: add it to tests/attention/cases.py"]
         assert "tempered" in [variant.name for variant in variants()]

@@ -40,28 +40,25 @@ FAILURES = (
 Check = Callable[[DictConfig], Any]
 
 
-def compose(
-    overrides: Sequence[str] = (), config_dirs: Sequence[Path] = (), check: Check | None = None
-) -> DictConfig:
+def compose(overrides: Sequence[str] = (), check: Check | None = None) -> DictConfig:
     """Compose ``conf/config.yaml`` with overrides such as ``model=rnn_luong`` or ``training.max_steps=10``.
 
     Args:
         overrides: in Hydra's grammar. An option that no file mentions may be given too if its section, or
             the signature of its target, has it.
-        config_dirs: the user's folders, with groups as in ``conf/``.
         check: called with the configuration.
 
     Raises:
         UserError: for anything that does not exist or is malformed.
     """
-    return Composer(config_dirs).compose(overrides, check)
+    return Composer().compose(overrides, check)
 
 
 class Composer:
     """Composes ``conf/`` and the user's folders.
 
     Args:
-        config_dirs: the user's folders.
+        config_dirs: the user's folders, with groups as in ``conf/``.
         config_name: the primary file.
     """
 

@@ -49,7 +49,8 @@ def flat_options(constructor: Callable[..., None]) -> Callable[..., None]:
             if given and name in options:
                 raise TypeError(f"{name}: give the whole group or its option {next(iter(given))}, not both")
             if given:
-                options[name] = replace(_default(constructor, name), **given)
+                default = inspect.signature(constructor).parameters[name].default
+                options[name] = replace(default, **given)
         constructor(*args, **options)
 
     return construct
@@ -98,7 +99,3 @@ def _choices(constructor: Callable[..., Any]) -> Mapping[str, tuple[str, ...]]:
     """The values of every option that has a few."""
     kinds = {name: parameter.annotation for name, parameter in flat_parameters(constructor).items()}
     return {name: get_args(kind) for name, kind in kinds.items() if get_origin(kind) is Literal}
-
-
-def _default(constructor: Callable[..., Any], name: str) -> Any:
-    return inspect.signature(constructor).parameters[name].default

@@ -168,7 +168,7 @@ def skeleton() -> str:
     return filled("page", '"use strict";\n' + script)
 
 
-def filled(name: str, script: str = "", **values: str) -> str:
+def filled(name: str, script: str, **values: str) -> str:
     """The page ``NAME.html`` with the style ``NAME.css``, a script and other values."""
     style = asset(f"{name}.css")
     hashes = {"style_hash": content_hash(style), "script_hash": content_hash(script)}

@@ -97,12 +97,12 @@ def read_json(path: Path, *, root: Path | None = None, limit: int = MAX_BYTES) -
         raise UserError(f"{path}: damaged ({shorten(error)})") from error
 
 
-def read_yaml(path: Path, *, root: Path | None = None, limit: int = MAX_BYTES) -> Any:
+def read_yaml(path: Path, *, root: Path | None = None) -> Any:
     """The value of a YAML file without aliases and tags; errors as :func:`read_json`.
 
     Aliases are refused: a few nested ones stand for billions of values.
     """
-    content = read_bounded(path, root=root, limit=limit)
+    content = read_bounded(path, root=root)
     try:
         return parse_yaml(content.decode("utf-8"), path)
     except UnicodeDecodeError as error:
