@@ -3,7 +3,7 @@
 import pytest
 
 from translate.config.data import TokenizerConfig
-from translate.text.subword_sampling import SpanEncoder, offsets_of, sample_corpus
+from translate.text.subword_sampling import encode_spans, offsets_of, sample_corpus
 from translate.text.tokenizer import Tokenizer, train_tokenizer
 from translate.text.words import split_words
 
@@ -36,7 +36,7 @@ def test_sampled_pieces_spell_their_words(tokenizer: Tokenizer) -> None:
     for seed in range(6):
         for line, ids in zip(LINES, sample_corpus(tokenizer, LINES, "unigram", 0.1, [seed]), strict=True):
             words = split_words(line)
-            pieces = SpanEncoder(tokenizer).encode(line, words, ids)
+            pieces = encode_spans(tokenizer, line, words, ids)
             assert pieces.ids == ids
             seen.add((line, tuple(ids)))
             texts = tokenizer.pieces(ids)
@@ -53,5 +53,5 @@ def test_sampled_pieces_spell_their_words(tokenizer: Tokenizer) -> None:
 def test_the_likeliest_pieces_where_places_cannot_be_told(tokenizer: Tokenizer) -> None:
     line = "the ☃ house"
     likeliest = tokenizer.encode_words(line)
-    assert SpanEncoder(tokenizer).encode(line, split_words(line), [5, 6]) == likeliest
-    assert SpanEncoder(tokenizer).encode(line, split_words(line)) == likeliest
+    assert encode_spans(tokenizer, line, split_words(line), [5, 6]) == likeliest
+    assert encode_spans(tokenizer, line, split_words(line)) == likeliest

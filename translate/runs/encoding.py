@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -22,8 +21,8 @@ from translate.errors import UserError
 from translate.links.links import Gold, Links, parse_gold
 from translate.links.statistical import KnownLinks
 from translate.text.file_writing import explain_write_errors
-from translate.text.subword_sampling import SpanEncoder, sample_corpus
-from translate.text.tokenizer import NO_WORD, UNK, TokenizerPair
+from translate.text.subword_sampling import encode_spans, sample_corpus
+from translate.text.tokenizer import NO_WORD, UNK, Tokenizer, TokenizerPair
 
 
 def encode(
@@ -255,18 +254,18 @@ class PairSampler:
                 packed.append(self.encoded.links.row(row).tolist())
                 continue
             pair = changed.get(place) or self._pair(row, texts[0][place], texts[1][place])
-            sides = zip(self._encoders, (pair.source, pair.target), ids, strict=True)
+            sides = zip(self._sides, (pair.source, pair.target), ids, strict=True)
             source, target = (
-                encoder.encode(*text_of(tokens), None if self.amount is None else side[place])
-                for encoder, tokens, side in sides
+                encode_spans(tokenizer, *text_of(tokens), None if self.amount is None else side[place])
+                for tokenizer, tokens, side in sides
             )
             ids[0][place], ids[1][place] = source.ids, target.ids
             packed.append(piece_links(source, target, pair.links))
         return EncodedCorpus(Ragged.of(ids[0]), Ragged.of(ids[1]), Ragged.of(packed))
 
-    @cached_property
-    def _encoders(self) -> tuple[SpanEncoder, SpanEncoder]:
-        return SpanEncoder(self.tokenizers.source), SpanEncoder(self.tokenizers.target)
+    @property
+    def _sides(self) -> tuple[Tokenizer, Tokenizer]:
+        return self.tokenizers.source, self.tokenizers.target
 
     def _changed(
         self, seed: Sequence[int], rows: np.ndarray, texts: Sequence[list[str]]
@@ -291,9 +290,9 @@ class PairSampler:
             return LinkedPair(*tokens)
         packed = self.encoded.links.row(row).tolist()
         owners = [
-            _owners(encoder, side, ids.row(row).tolist())
-            for encoder, side, ids in zip(
-                self._encoders, tokens, (self.encoded.source, self.encoded.target), strict=True
+            _owners(tokenizer, side, ids.row(row).tolist())
+            for tokenizer, side, ids in zip(
+                self._sides, tokens, (self.encoded.source, self.encoded.target), strict=True
             )
         ]
         return LinkedPair(*tokens, _word_links(packed, *owners))
@@ -307,7 +306,7 @@ class PairSampler:
         changed: dict[int, LinkedPair],
     ) -> list[Sequence[int]]:
         """The ids of one side."""
-        tokenizer = (self.tokenizers.source, self.tokenizers.target)[side]
+        tokenizer = self._sides[side]
         if self.amount is not None:
             return [*sample_corpus(tokenizer, texts, tokenizer.model_type, self.amount, [*seed, side])]
         known = (self.encoded.source, self.encoded.target)[side]
@@ -318,9 +317,9 @@ class PairSampler:
         return found
 
 
-def _owners(encoder: SpanEncoder, tokens: Sequence[PairToken], ids: Sequence[int]) -> list[int]:
+def _owners(tokenizer: Tokenizer, tokens: Sequence[PairToken], ids: Sequence[int]) -> list[int]:
     """The word of each of the likeliest pieces."""
-    pieces = encoder.encode(*text_of(tokens), None)
+    pieces = encode_spans(tokenizer, *text_of(tokens))
     return pieces.piece_words if len(pieces.ids) == len(ids) else []
 
 

@@ -105,33 +105,24 @@ def _words(pieces: Sequence[str]) -> Iterator[list[str]]:
         yield word
 
 
-class SpanEncoder:
-    """Encodes lines of a corpus whose words are known already.
+def encode_spans(
+    tokenizer: Tokenizer, text: str, words: list[Word], ids: Sequence[int] | None = None
+) -> Pieces:
+    """Pieces of a line of a corpus whose words are known already.
 
     Args:
         tokenizer: of this side.
+        text: one sentence of a corpus.
+        words: in their order, with their places in ``text``.
+        ids: other pieces of the same text, such as sampled ones. Where their offsets are not known, since the
+            vocabulary lacks characters of the text, the likeliest pieces are given.
     """
-
-    def __init__(self, tokenizer: Tokenizer) -> None:
-        self.tokenizer = tokenizer
-        self._processor = sentencepiece.SentencePieceProcessor(model_proto=tokenizer.model)
-
-    def encode(self, text: str, words: list[Word], ids: Sequence[int] | None = None) -> Pieces:
-        """Pieces of ``text`` with their words.
-
-        Args:
-            text: one sentence of a corpus.
-            words: in their order, with their places in ``text``.
-            ids: other pieces of the same text, such as sampled ones. Where their offsets are not known,
-                since the vocabulary lacks characters of the text, the likeliest pieces are given.
-        """
-        found = self._processor.encode(text, return_type="offset_mapping")
-        chosen, offsets = list(found["ids"]), found["offsets"]
-        spelt = self.tokenizer.pieces
-        if ids is not None and (others := offsets_of(spelt(chosen), offsets, spelt(ids))):
-            chosen, offsets = list(ids), others
-        owners, further = assign(offsets, words)
-        return Pieces(chosen, owners, words, further)
+    chosen, offsets = tokenizer.encode_places(text)
+    spelt = tokenizer.pieces
+    if ids is not None and (others := offsets_of(spelt(chosen), offsets, spelt(ids))):
+        chosen, offsets = list(ids), others
+    owners, further = assign(offsets, words)
+    return Pieces(chosen, owners, words, further)
 
 
 def offsets_of(

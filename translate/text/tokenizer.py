@@ -156,6 +156,11 @@ class Tokenizer:
         spans = [span for line in found for i, span in zip(line["ids"], line["offsets"]) if i == UNK]
         return sum(end - begin for begin, end in spans) / max(1, sum(len("".join(x.split())) for x in lines))
 
+    def encode_places(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
+        """Ids of the pieces of a corpus line, and the (start, end) of each in it."""
+        found = self._processor.encode(text, return_type="offset_mapping")
+        return list(found["ids"]), found["offsets"]
+
     def encode_words(self, text: str, *, whitespace: bool = False) -> Pieces:
         """Pieces of ``text`` with the word of each; offsets of the words are into ``text``.
 
@@ -169,9 +174,9 @@ class Tokenizer:
             spans = words if prepared == text else joined_words(word.text for word in words)
         else:
             prepared, spans = text, words
-        found = self._processor.encode(prepared, return_type="offset_mapping")
-        owners, further = assign(found["offsets"], spans)
-        return Pieces(list(found["ids"]), owners, words, further)
+        ids, offsets = self.encode_places(prepared)
+        owners, further = assign(offsets, spans)
+        return Pieces(ids, owners, words, further)
 
     def decode_words(self, ids: Sequence[int]) -> tuple[str, Pieces]:
         """The text of ``ids`` as :func:`one_line`, and the word of each piece in it."""
