@@ -75,9 +75,6 @@ def _places(text: str, offset: int, tokens: Iterable[Any]) -> Iterable[tuple[Any
             written = line.strip().replace("|", "\\|") if cell else line.strip()
             place = text.find(written, at)
             if place < 0:
-                place = text.find(line.strip(), at)
-                written = line.strip()
-            if place < 0:
                 break
             at = place + len(written)
             found.append((place, at))
