@@ -94,9 +94,11 @@ def read_markup(sentence: str, tags: Collection[str] = ()) -> Marked:
     if _find(text):  # the text around a tag, joined, looks like markup
         text, items = _take_out(sentence, found, glue=" ")
     for number in range(MAX_PASSES + 1):  # a space did not help: `<a<b>>`
-        more = _find(text) if number < MAX_PASSES else _find_openers(text)
+        more = _find(text)
         if not more:
             break
+        if number == MAX_PASSES:  # without the characters that markup begins with, there is none
+            more = [_Found(match.start(), match.end(), "alone", False) for match in _OPENER.finditer(text)]
         rest, others = _take_out(text, more, glue=" ")
         moved = _moved(items, more, len(rest))
         text, items = rest, sorted([*moved, *others], key=lambda item: item.position)
@@ -141,13 +143,6 @@ def _find(text: str) -> list[_Found]:
         _Found(match.start(), match.end(), kind_and_name(match[0])[0], match["placeholder"] is not None)
         for match in find_markup(text)
     ]
-
-
-def _find_openers(text: str) -> list[_Found]:
-    """The characters that markup begins with, if the text still has markup."""
-    if not _find(text):
-        return []
-    return [_Found(match.start(), match.end(), "alone", False) for match in _OPENER.finditer(text)]
 
 
 def _moved(items: Sequence[Item], found: Sequence[_Found], length: int) -> list[Item]:
