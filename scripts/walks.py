@@ -13,8 +13,7 @@ import argparse
 import re
 import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stdout
+from contextlib import redirect_stdout
 from io import StringIO
 from pathlib import Path
 from types import FrameType
@@ -88,16 +87,6 @@ def _file_of(frame: FrameType) -> str | None:
     return path.relative_to(PACKAGE).as_posix() if path.is_relative_to(PACKAGE) else None
 
 
-@contextmanager
-def following(walk: Walk) -> Iterator[None]:
-    """Note the calls of this thread in ``walk``."""
-    sys.setprofile(walk)
-    try:
-        yield
-    finally:
-        sys.setprofile(None)
-
-
 def training_walk(directory: Path) -> Walk:
     """Train a tiny model into ``directory``; returns the walk from its second step to its third."""
     from torch.optim.optimizer import register_optimizer_step_post_hook
@@ -128,10 +117,13 @@ def translation_walk(directory: Path) -> Walk:
     translator = translate.load(directory, device="cpu")
     translator.translate([SENTENCE], alignments=True)
     walk = Walk()
-    with following(walk):
+    sys.setprofile(walk)
+    try:
         alignment = translator.translate([SENTENCE], alignments=True)[0].alignment
         assert alignment is not None
         alignment.pharaoh()
+    finally:
+        sys.setprofile(None)
     return walk
 
 
