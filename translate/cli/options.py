@@ -258,12 +258,12 @@ def check_opposite(run: Path, reverse: Path) -> None:
         )
 
 
-def check_direction(run: Path, source: str | Path | None, other: str, *targets: Path) -> None:
+def check_direction(run: Path, source: str | Path, other: str, *targets: Path) -> None:
     """Raise :class:`UserError` for files that are, by their names, in the language of the other side."""
     from translate.corpora.local_files import check_language
 
     languages = languages_of(run)
-    if source is not None and all(languages):
+    if all(languages):
         advice = f"--source and {other} may be swapped"
         check_language(source, *languages, advice)
         for target in targets:

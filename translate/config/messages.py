@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from translate.config.names import OTHER_NAMES, TABLES, did_you_mean, display_path, nearest, shorten
 
 LARGEST = 10**12  # of every number of a configuration that has no narrower limit
-_CONTAINERS = (list, tuple, set, frozenset, dict)
+_LISTS = (list, tuple, set, frozenset)
 _NAMES: dict[Any, str] = {
     bool: "true or false",
     int: "an integer",
@@ -132,7 +132,7 @@ def _expected_kind(kind: Any) -> str:
         return _NAMES[kind]
     if (get_origin(kind) or kind) is dict or is_dataclass(kind):
         return "a section of keys and values"
-    return "a list" if (get_origin(kind) or kind) in _CONTAINERS else "any value"
+    return "a list" if (get_origin(kind) or kind) in _LISTS else "any value"
 
 
 def _refused(annotation: Any, got: Any) -> str:
@@ -145,8 +145,7 @@ def _refused(annotation: Any, got: Any) -> str:
             hint = did_you_mean(nearest(got.lower(), map(str, items)))
         if kind is str and isinstance(got, bool):
             hint = "; in YAML no, yes, on and off are quoted, as in 'no'"
-        is_list = (get_origin(kind) or kind) in (list, tuple, set, frozenset)
-        if is_list and isinstance(got, str | int | float):
+        if (get_origin(kind) or kind) in _LISTS and isinstance(got, str | int | float):
             hint = f"; write [{shorten(str(got))}]"
         if kind in (int, float) and isinstance(got, str):
             hint = _number_meant(got, is_time=kind is float) or hint
@@ -176,7 +175,7 @@ def _walk(location: Sequence[Any], annotation: Any, path: str, value: Any) -> tu
             inner, step = hints[part], f".{part}"
         elif origin is dict and isinstance(part, str):
             inner, step = items[1], f".{shorten(part)}"
-        elif origin in (list, tuple, set, frozenset) and isinstance(part, int):
+        elif origin in _LISTS and isinstance(part, int):
             inner, step = items[part if origin is tuple and ... not in items else 0], f"[{part}]"
         else:
             continue  # a label that pydantic gives to a member of a union
