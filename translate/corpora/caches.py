@@ -5,11 +5,9 @@ import hashlib
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from itertools import islice
 from pathlib import Path
 
 VERSION = b"3"  # changes with the format of cached files and the encoding of text
-PARTS = 1 << 13  # that are hashed at a time
 
 
 def cache_directory(setting: str | None) -> Path | None:
@@ -25,10 +23,11 @@ def cache_directory(setting: str | None) -> Path | None:
 
 def fingerprint(parts: Iterable[str | bytes]) -> str:
     """A name for content, equal only for the same parts in the same order."""
-    digest, rest = hashlib.sha256(VERSION), iter(parts)
-    while block := list(islice(rest, PARTS)):
-        found = [p.encode("utf-8", "surrogatepass") if isinstance(p, str) else p for p in block]
-        digest.update(b"".join([piece for p in found for piece in (len(p).to_bytes(8, "little"), p)]))
+    digest = hashlib.sha256(VERSION)
+    for part in parts:
+        content = part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part
+        digest.update(len(content).to_bytes(8, "little"))
+        digest.update(content)
     return digest.hexdigest()
 
 
