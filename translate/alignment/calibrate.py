@@ -82,31 +82,40 @@ class Calibration:
         }
 
 
+class Direction(NamedTuple):
+    """A model, and the validation pairs in its direction by which its attention is chosen.
+
+    Attributes:
+        pairs: 500 to 1000 are plenty.
+        layer, heads, shift, threshold: fixed if given, searched if None.
+    """
+
+    model: Seq2Seq
+    pairs: Sequence[EncodedPair]
+    layer: int | None = None
+    heads: Sequence[int] | None = None
+    shift: int | None = None
+    threshold: float | None = None
+
+
 def calibrate(
-    model: Seq2Seq,
-    pairs: Sequence[EncodedPair],
-    golds: Sequence[Gold] | None = None,
-    *,
-    layer: int | None = None,
-    heads: Sequence[int] | None = None,
-    shift: int | None = None,
-    threshold: float | None = None,
-    batch_size: int | None = None,
+    direction: Direction, golds: Sequence[Gold] | None = None, *, batch_size: int | None = None
 ) -> Calibration:
     """Try every layer, each head and the mean of all heads, with both shifts; then `THRESHOLDS`.
 
     Args:
-        pairs: validation pairs; 500 to 1000 are plenty.
-        golds: their gold links, if known, or else the links of `estimated_golds` are taken for them.
-        layer, heads, shift, threshold: fixed if given, searched if None.
+        direction: the model and the pairs.
+        golds: gold links of the pairs, if known, or else those of `estimated_golds` are taken for them.
+        batch_size: pairs in a batch; by default as many as a budget of tokens holds.
     Raises:
         UserError: if there are no pairs, the golds do not fit them, or the model has no such layer or head.
     """
+    model, pairs, threshold = direction.model, direction.pairs, direction.threshold
     if not pairs:
         raise UserError("alignment calibration: there are no sentence pairs to calibrate on")
     if golds is not None and len(golds) != len(pairs):
         raise UserError(f"calibration: {len(golds)} lines of gold links for {len(pairs)} sentence pairs")
-    space = SearchSpace.of(model, layer, heads, shift)
+    space = SearchSpace.of(direction)
     known = golds is not None
     if golds is None:
         golds = estimated_golds(pairs)
@@ -120,7 +129,7 @@ def calibrate(
         return Trial(choice, found) if known else Trial(choice, agreement=found.f1)
 
     words = PairWords.of(pairs)
-    links = hard_links(model, pairs, words, space, batch_size=batch_size)
+    links = hard_links(model, words, space, batch_size=batch_size)
     scores = alignment_scores(links, words, golds)
     table = tuple(trial(*row) for row in zip(space.choices(), scores, strict=True))
     # Among equals: no shift, then more heads, then lower layers.
@@ -144,9 +153,8 @@ class SearchSpace(NamedTuple):
     groups: list[tuple[int, ...]]  # of heads
 
     @classmethod
-    def of(
-        cls, model: Seq2Seq, layer: int | None, heads: Sequence[int] | None, shift: int | None
-    ) -> "SearchSpace":
+    def of(cls, direction: Direction) -> "SearchSpace":
+        model, _, layer, heads, shift, _ = direction
         every_head = tuple(range(model.num_attention_heads))
         groups: list[tuple[int, ...]] = [(head,) for head in every_head]
         if len(every_head) > 1:
@@ -172,14 +180,7 @@ class SearchSpace(NamedTuple):
         ]
 
 
-def hard_links(
-    model: Seq2Seq,
-    pairs: Sequence[EncodedPair],
-    words: PairWords,
-    space: SearchSpace,
-    *,
-    batch_size: int | None = None,
-) -> np.ndarray:
+def hard_links(model: Seq2Seq, words: PairWords, space: SearchSpace, *, batch_size: int | None) -> np.ndarray:
     """Index of each target word's linked source word, -1 for none: (choices, all target words).
 
     Raises:
@@ -187,7 +188,7 @@ def hard_links(
     """
     for choice in space.choices():
         choice.check(model)
-    check_lengths(model, pairs)
+    check_lengths(model, words.pairs)
     layers, shifts, groups = space
     links = np.full((len(space.choices()), words.offsets[-1]), -1, dtype=np.int64)
     device = model.output_weight.device
@@ -195,7 +196,8 @@ def hard_links(
     for number, group in enumerate(groups):
         mean[number, list(group)] = 1 / len(group)
     with evaluation_mode(model):
-        for batch in pair_batches(pairs, batch_size, device, max_cells=max(1, MAX_CELLS // len(layers))):
+        most = max(1, MAX_CELLS // len(layers))
+        for batch in pair_batches(words.pairs, batch_size, device, max_cells=most):
             if batch.source_words.shape[-1] == 0 or batch.target_words.shape[-1] == 0:
                 continue
             candidates = []
@@ -213,22 +215,8 @@ def hard_links(
     return links
 
 
-class Direction(NamedTuple):
-    """A model, validation pairs in its direction, and the parts of its choice that are given."""
-
-    model: Seq2Seq
-    pairs: Sequence[EncodedPair]
-    layer: int | None = None
-    heads: Sequence[int] | None = None
-    shift: int | None = None
-    threshold: float | None = None
-
-
 def calibrate_directions(
-    forward: Direction,
-    backward: Direction,
-    *,
-    batch_size: int | None = None,
+    forward: Direction, backward: Direction, *, batch_size: int | None = None
 ) -> tuple[Calibration, Calibration]:
     """Choose one attention of each model, so that the links of the two agree best (F1).
 
@@ -300,9 +288,8 @@ def _candidates(
     direction: Direction, golds: Sequence[Gold], batch_size: int | None
 ) -> tuple[np.ndarray, PairWords, list, np.ndarray]:
     """Links, words and choices of all candidates, and True for candidates that follow words."""
-    space = SearchSpace.of(direction.model, direction.layer, direction.heads, direction.shift)
-    words = PairWords.of(direction.pairs)
-    links = hard_links(direction.model, direction.pairs, words, space, batch_size=batch_size)
+    space, words = SearchSpace.of(direction), PairWords.of(direction.pairs)
+    links = hard_links(direction.model, words, space, batch_size=batch_size)
     kept = np.ones(len(links), dtype=bool)
     if _num_links(golds) >= MIN_LINKS:
         values = np.array([found.f1 for found in alignment_scores(links, words, golds)])

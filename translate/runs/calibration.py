@@ -134,25 +134,14 @@ def choose_alignment(
             with the statistical aligner.
         batch_size: pairs in a batch; by default as many as a budget of tokens holds.
     """
-    encoded = encode_judged(translator, pairs)
+    given = wanted.layer, wanted.heads, wanted.shift, wanted.threshold
+    forward = Direction(translator.model, encode_judged(translator, pairs), *given)
     if reverse is not None and pairs.golds is None:
         swapped = reverse.encode_pairs(pairs.target, pairs.source, whitespace=pairs.whitespace)
-        forward = Direction(
-            translator.model, encoded, wanted.layer, wanted.heads, wanted.shift, wanted.threshold
-        )
         backward = Direction(reverse.model, swapped)
         found, _ = calibrate_directions(forward, backward, batch_size=batch_size)
     else:
-        found = calibrate(
-            translator.model,
-            encoded,
-            pairs.golds,
-            layer=wanted.layer,
-            heads=wanted.heads,
-            shift=wanted.shift,
-            threshold=wanted.threshold,
-            batch_size=batch_size,
-        )
+        found = calibrate(forward, pairs.golds, batch_size=batch_size)
     return found.to_dict() | {"split": pairs.name}
 
 
