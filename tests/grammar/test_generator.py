@@ -177,15 +177,6 @@ def test_more_pairs_than_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
         generate(5003, 0, 0)
 
 
-@pytest.mark.parametrize(
-    ("numbers", "target", "message"),
-    [((-1, 0, 0), "fr", "train sentences is -1"), ((3, 0, 0), "de", "unknown target 'de'")],
-)
-def test_impossible_wishes_are_refused(numbers: tuple[int, int, int], target: str, message: str) -> None:
-    with pytest.raises(UserError, match=message):
-        generate(*numbers, target=target)
-
-
 def test_the_sample_matches_its_readme() -> None:
     folder = Path(__file__).parents[2] / "data" / "sample"
     columns = [(folder / f"sample.{end}").read_text("utf-8").splitlines() for end in ("en", "fr", "gold")]

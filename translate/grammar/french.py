@@ -317,11 +317,8 @@ def prepositional(place: PrepositionalPhrase, path: str) -> list[Token]:
 def _relative(relative: Relative, path: str) -> list[Token]:
     own = (path + "r0",)
     if relative.kind == "whose":
-        return [Token("dont", (path + "Sd0",)), *_whose(clause(relative.clause, path), path)]
+        concept = (path + "Sd0",)
+        article, *rest = clause(relative.clause, path)  # `la voiture`: its link to `whose` is only possible
+        return [Token("dont", concept), Token(article.text, (), concept), *rest]
     word = "où" if relative.kind == "where" else "qui" if relative.clause.gap == "subject" else "que"
     return [Token(word, own), *clause(relative.clause, path)]
-
-
-def _whose(tokens: list[Token], path: str) -> list[Token]:
-    """In `dont la voiture` the link of the article to `whose` is only possible."""
-    return [Token(tokens[0].text, (), (path + "Sd0",)), *tokens[1:]]

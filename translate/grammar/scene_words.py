@@ -56,12 +56,11 @@ class Named(NamedTuple):
         return SHAPES[self.shape].feminine
 
 
-def described(things: Named, *, definite: bool = False) -> Phrase:
-    """`a big red circle`, `two small blue stars`, `the green moon`."""
+def described(things: Named) -> Phrase:
+    """`a big red circle`, `two small blue stars`."""
     adjectives = (SIZES[things.size], COLOURS[things.colour])
     plural, quantity = things.number > 1, NUMBERS[things.number]
-    determiner = "the" if definite else "" if quantity is not None else "a"
-    return Phrase(SHAPES[things.shape], determiner, plural, adjectives, None if definite else quantity)
+    return Phrase(SHAPES[things.shape], "a" if quantity is None else "", plural, adjectives, quantity)
 
 
 def there_is(things: Named, ground: str) -> Sentence:
