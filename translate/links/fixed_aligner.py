@@ -24,9 +24,10 @@ from translate.links.statistical import (
     Tables,
     Words,
     by_pair,
-    learn,
     of_similar_lengths,
     possible_cells,
+    possible_links,
+    trained,
 )
 from translate.links.symmetrise import symmetrise
 
@@ -80,7 +81,10 @@ def learn_aligner(
     Raises:
         ValueError: if no pair has words.
     """
-    possible, there, back = learn(sources, targets, hmm_rounds=hmm_rounds, known=known)
+    possible = possible_links(sources, targets, known)
+    if not possible.blocks:
+        raise ValueError("no pair has words on both sides")
+    there, back = trained(possible, hmm_rounds)
     keep = (there.table >= MIN_PROBABILITY) | (back.table >= MIN_PROBABILITY)
     keys = possible.sides[0][keep].astype(np.int64) << 32 | possible.sides[1][keep]
 

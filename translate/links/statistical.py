@@ -137,10 +137,10 @@ def estimate_links(
             as it, but one pair weighs at most `MAX_WEIGHT`.
     """
     links: list[Links] = [frozenset()] * len(sources)
-    possible = _possible_links(sources, targets, known or KnownLinks([], [], []))
+    possible = possible_links(sources, targets, known)
     if not possible.blocks:
         return links
-    directions = _trained(possible, HMM_ROUNDS)
+    directions = trained(possible, HMM_ROUNDS)
     for block in possible.blocks:
         if block.links is not None:
             continue
@@ -150,25 +150,8 @@ def estimate_links(
     return links
 
 
-def learn(
-    sources: Words, targets: Words, *, hmm_rounds: int = HMM_ROUNDS, known: KnownLinks | None = None
-) -> tuple[PossibleLinks, Tables, Tables]:
-    """The parameters of both directions, trained on a corpus; see :mod:`translate.links.fixed_aligner`.
-
-    Args:
-        sources, targets, known: as in :func:`estimate_links`.
-        hmm_rounds: after those of model 1.
-
-    Raises:
-        ValueError: if every pair has an empty side.
-    """
-    possible = _possible_links(sources, targets, known or KnownLinks([], [], []))
-    if not possible.blocks:
-        raise ValueError("no pair has words on both sides")
-    return possible, *_trained(possible, hmm_rounds)
-
-
-def _trained(possible: PossibleLinks, hmm_rounds: int) -> tuple[Tables, Tables]:
+def trained(possible: PossibleLinks, hmm_rounds: int) -> tuple[Tables, Tables]:
+    """The parameters of both directions after the rounds of model 1 and ``hmm_rounds``."""
     directions = Tables(possible, 0), Tables(possible, 1)
     agreed = np.empty(len(possible.entries), np.float32)
     for number in range(MODEL_1_ROUNDS + hmm_rounds):
@@ -203,7 +186,9 @@ def by_pair(linked: np.ndarray) -> Iterator[set[Link]]:
         yield set(zip(source.tolist(), target.tolist(), strict=True))
 
 
-def _possible_links(sources: Words, targets: Words, known: KnownLinks) -> PossibleLinks:
+def possible_links(sources: Words, targets: Words, known: KnownLinks | None) -> PossibleLinks:
+    """The possible links of all pairs, without blocks if every pair has an empty side."""
+    known = known or KnownLinks([], [], [])
     source_types: dict[str, int] = {}
     target_types: dict[str, int] = {}
     blocks: list[_Block] = []
