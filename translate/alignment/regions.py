@@ -96,7 +96,7 @@ def alignment_scores(alignments: Sequence[Alignment], golds: Sequence[Gold]) -> 
             [words_alone(alignment).links() for alignment in alignments],
             [_between_words(gold, num_patches(own)) for own, gold in zip(alignments, golds, strict=True)],
         )
-        found |= {"aer": links.aer, "precision": links.precision, "recall": links.recall, "f1": links.f1}
+        found |= links._asdict()
     return found
 
 
