@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from translate.config.search import SearchConfig
+from translate.models.seq2seq import rows_of
 from translate.search.sources import Request
 from translate.text.tokenizer import BOS, EOS, PAD
 
@@ -144,8 +145,7 @@ def forbid(
     late = [slot for slot, sentence in live if sentence.length >= sentence.longest]
 
     def rows(slots: Sequence[int]) -> Tensor:
-        numbers = torch.tensor(slots, device=device).unsqueeze(1) * width
-        return (numbers + torch.arange(width, device=device)).flatten()
+        return rows_of(torch.tensor(slots, device=device), width)
 
     if prefixed:  # a prefix is allowed, whatever else forbids it
         required = rows([slot for slot, _ in prefixed])

@@ -39,10 +39,7 @@ class Decoders:
 
     def __init__(self, readers: Sequence[Reader], record: Record | None = None) -> None:
         self.models = [reader.model for reader in readers]
-        self.layer = None if record is None else record.layer
-        self.recorder: Recorder | None = None
-        if record is not None:
-            self.recorder = Recorder(record.heads, len(readers[0].source), readers[0].source.device)
+        self.recorder = None if record is None else Recorder(record, readers[0].source)
         self.width = 1
         encoded = [_laid_out(reader.model.encode(reader.source, reader.source_mask)) for reader in readers]
         self.states = [
@@ -68,8 +65,8 @@ class Decoders:
         found = []
         for index, (model, encoded) in enumerate(zip(self.models, self.encoded, strict=True)):
             state = self.states[index]
-            if index == 0 and self.recorder is not None and self.layer is not None:
-                hidden, state, weights = model.step_with_weights(ids, state, encoded, self.layer)
+            if index == 0 and self.recorder is not None:
+                hidden, state, weights = model.step_with_weights(ids, state, encoded, self.recorder.layer)
                 self.recorder.record(weights, width, age - 1)
             else:
                 hidden, state = model.step(ids, state, encoded)
@@ -144,16 +141,15 @@ class Recorder:
     sentences, so that a sentence that entered late has no meaning in the first columns.
 
     Args:
-        heads: of the layer's weights.
-        sentences: B.
-        device: of the weights.
+        shown: the layer and its heads.
+        source: (B, S) of the sentences.
     """
 
-    def __init__(self, heads: Sequence[int], sentences: int, device: torch.device) -> None:
-        self.heads = heads
+    def __init__(self, shown: Record, source: Tensor) -> None:
+        self.layer, self.heads = shown
         self.count = 0  # steps written
         self.steps: Tensor | None = None  # (R, B, W, H, S), the last `count` of which are written
-        self.rows = torch.zeros(sentences, 1, 0, dtype=torch.int64, device=device)  # (B, W, T)
+        self.rows = source.new_zeros(len(source), 1, 0, dtype=torch.int64)  # (B, W, T)
 
     def record(self, weights: Tensor, width: int, keep: int) -> None:
         """Write the weights of one step.
