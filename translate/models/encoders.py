@@ -136,10 +136,16 @@ class SelfEncoder(Encoder):
         for layer, norm in zip(self.layers, self.norms, strict=True):
             context, _ = layer(states, layer.prepare(states, mask))
             states = norm(states + self.dropout(context))
-        states = torch.tanh(self.output(states))
-        if mask is None:
-            mean = states.mean(1)
-        else:
-            states = states.masked_fill(~mask.unsqueeze(2), 0.0)
-            mean = states.sum(1) / mask.sum(1, keepdim=True).clamp_min(1)
-        return states, mean.unsqueeze(1).expand(-1, self.num_layers, -1)
+        states = visible(torch.tanh(self.output(states)), mask)
+        return states, mean_summary(states, mask, self.num_layers)
+
+
+def visible(states: Tensor, mask: Tensor | None) -> Tensor:
+    """The states (B, S, D), zero where the mask hides them."""
+    return states if mask is None else states.masked_fill(~mask.unsqueeze(2), 0.0)
+
+
+def mean_summary(states: Tensor, mask: Tensor | None, num_layers: int) -> Tensor:
+    """The mean of :func:`visible` states for every layer of a decoder: (B, L, D)."""
+    mean = states.mean(1) if mask is None else states.sum(1) / mask.sum(1, keepdim=True).clamp_min(1)
+    return mean.unsqueeze(1).expand(-1, num_layers, -1)

@@ -19,7 +19,7 @@ from translate.attention.kernels.dropout import Dropout
 from translate.config.files import YAML, from_file
 from translate.config.option_groups import NumFurtherLayers, NumHeads, Width, flat_options, option_group
 from translate.models.embedding import sinusoids
-from translate.models.encoders import Encoder, EncoderSizes
+from translate.models.encoders import Encoder, EncoderSizes, mean_summary, visible
 from translate.models.image_grid import Grid, Places, create_gate, pixels_of, whole_pictures
 from translate.models.transformer_layer import FeedForward, Layer, LayerOptions
 
@@ -113,13 +113,11 @@ class PictureEncoder(Encoder):
         for layer in self.summary_layers:
             mixed = layer(mixed, mask)
         last = self._read_out(mixed, mask) if self.num_summary_layers else states
-        mean = last.mean(1) if mask is None else last.sum(1) / mask.sum(1, keepdim=True).clamp_min(1)
-        return states, mean.unsqueeze(1).expand(-1, self.num_summaries, -1)
+        return states, mean_summary(last, mask, self.num_summaries)
 
     def _read_out(self, mixed: Tensor, mask: Tensor | None) -> Tensor:
         """States (B, S, 2H) from (B, S, D), zero where nothing is visible."""
-        states = cast(Tensor, self.output(self.norm(mixed)))
-        return states if mask is None else states.masked_fill(~mask.unsqueeze(2), 0.0)
+        return visible(self.output(self.norm(mixed)), mask)
 
 
 def _layers(number: int, sizes: EncoderSizes, options: GridOptions) -> Sequence[Layer]:
