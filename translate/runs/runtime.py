@@ -39,7 +39,8 @@ def use_runtime(device: torch.device, threads: int | None = None) -> None:
         device: a GPU may use TF32 for products.
         threads: of the CPU; torch's default if ``None``.
     """
-    use_threads(threads)
+    if threads is not None:
+        torch.set_num_threads(threads)
     # oneDNN caches a primitive for every shape of a product or an LSTM. The 1,024 that it keeps filled a GiB
     # with the shapes of a corpus; a search, whose shapes come again, was a tenth slower with 32.
     os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "128")
@@ -50,12 +51,6 @@ def use_runtime(device: torch.device, threads: int | None = None) -> None:
     if device.type == "cuda":
         torch.backends.cuda.matmul.allow_tf32 = True
         torch.backends.cudnn.allow_tf32 = True
-
-
-def use_threads(threads: int | None) -> None:
-    """Set the number of CPU threads, if it is not ``None``."""
-    if threads is not None:
-        torch.set_num_threads(threads)
 
 
 def use_deterministic(deterministic: bool) -> None:
@@ -69,7 +64,7 @@ def use_deterministic(deterministic: bool) -> None:
 
 def use_processor(model: Seq2Seq, device: torch.device) -> None:
     """Let a command translate as fast as the processor can."""
-    use_float32_products(device, search_work(model))
+    use_float32_products(device, SEARCHED_ROWS * sum(parameter.numel() for parameter in model.parameters()))
 
 
 def translate_all(translator: "Translator", sentences: Sequence[str], **options: Any) -> "list[Translation]":
@@ -112,8 +107,8 @@ def use_float32_products(device: torch.device, work: int) -> None:
     it, and multiplies in float32; should another one have it, the setting goes back.
 
     Args:
-        work: of a training step, see :func:`work_of`, or of a search, see :func:`search_work`; small products
-            stay with MKL.
+        work: of a training step, see :func:`work_of`, or of a search: parameters times hypotheses of a batch.
+            Small products stay with MKL.
     """
     if device.type != "cpu" or float32_instructions() is None:
         return
@@ -151,11 +146,6 @@ def work_of(model: torch.nn.Module, batch_tokens: int) -> int:
     return batch_tokens * sum(
         parameter.numel() for parameter in model.parameters() if parameter.requires_grad
     )
-
-
-def search_work(model: torch.nn.Module) -> int:
-    """Parameters times hypotheses of a batch: about half of the operations of a step of a search."""
-    return SEARCHED_ROWS * sum(parameter.numel() for parameter in model.parameters())
 
 
 def check_precision(precision: str, device: torch.device) -> None:

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
+import torch
 from annotated_types import Ge, Le
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
@@ -31,7 +32,6 @@ from translate.runs.fine_tuning import take_tokenizers, take_weights, tell_other
 from translate.runs.hooks import PATIENCE
 from translate.runs.load import build_model, read_settings, stored_config, vocabulary_sizes
 from translate.runs.run_directory import RunDirectory, check_unused, step_folder
-from translate.runs.runtime import use_threads
 from translate.runs.shards import read_shards
 from translate.runs.training_pairs import write_pairs
 from translate.text.bounded import checksum
@@ -329,7 +329,7 @@ def keep_threads(runtime: RuntimeConfig, state: Mapping[str, Any]) -> None:
     """Use as many CPU threads as before, since rounding depends on them, or warn about another number."""
     before = state["threads"]
     if runtime.threads is None:
-        use_threads(before)
+        torch.set_num_threads(before)
     elif runtime.threads != before:
         print(
             f"note: the run had {counted(before, 'thread')} so far and has {runtime.threads} now; what "
