@@ -126,15 +126,11 @@ class ChannelGate(nn.Module):
         self.squeeze = nn.Linear(size, max(1, size // REDUCTION))
         self.excite = nn.Linear(max(1, size // REDUCTION), size)
 
-    def channel_weights(self, grid: Tensor, inside: Tensor) -> Tensor:
-        """The share of each channel that passes: (B, D)."""
-        energy = self._energy(masked_mean(grid, inside))
+    def forward(self, grid: Tensor, inside: Tensor) -> Tensor:
+        energy = self._energy(masked_mean(grid, inside))  # (B, D)
         if self.maximum:
             energy = energy + self._energy(masked_maximum(grid, inside))
-        return torch.sigmoid(energy)
-
-    def forward(self, grid: Tensor, inside: Tensor) -> Tensor:
-        return grid * self.channel_weights(grid, inside)[:, :, None, None]
+        return grid * torch.sigmoid(energy)[:, :, None, None]
 
     def _energy(self, summary: Tensor) -> Tensor:
         return self.excite(F.relu(self.squeeze(summary)))
@@ -151,13 +147,10 @@ class SpatialGate(nn.Module):
         super().__init__()
         self.convolution = nn.Conv2d(2, 1, KERNEL, padding=KERNEL // 2)
 
-    def place_weights(self, grid: Tensor, inside: Tensor) -> Tensor:
-        """The share of each place that passes: (B, 1, R, C), zero outside the picture."""
-        pooled = torch.cat([grid.mean(1, keepdim=True), grid.amax(1, keepdim=True)], dim=1)
-        return torch.sigmoid(self.convolution(pooled * inside)) * inside
-
     def forward(self, grid: Tensor, inside: Tensor) -> Tensor:
-        return grid * self.place_weights(grid, inside)
+        pooled = torch.cat([grid.mean(1, keepdim=True), grid.amax(1, keepdim=True)], dim=1)
+        shares = torch.sigmoid(self.convolution(pooled * inside)) * inside  # (B, 1, R, C)
+        return grid * shares
 
 
 class CombinedGate(nn.Module):
