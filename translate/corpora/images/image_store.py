@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -43,13 +44,16 @@ class ImageStore:
 
     Attributes:
         table: of ``SCHEMA``.
-        index: the row of each name.
         patch_size: pixels of a patch.
     """
 
     table: pyarrow.Table
-    index: dict[str, int]
     patch_size: int
+
+    @cached_property
+    def index(self) -> dict[str, int]:
+        """The row of each name."""
+        return {name: row for row, name in enumerate(self.table.column("name").to_pylist())}
 
     def read(self, name: str) -> Image:
         """The image called ``name``; raises :class:`UserError` if it could not be read."""
@@ -86,7 +90,7 @@ def open_store(
     path = None if cache is None else cache / "images" / f"{_fingerprint(paths, side, patch_size)}.arrow"
     if path is not None and (table := _cached(path)) is not None:
         print(f"{len(wanted):,} images from {path}")
-        return _store(table, patch_size)
+        return ImageStore(table, patch_size)
     print(f"reading {len(wanted):,} images of {root}")
     try:
         table = _read_all(wanted, paths, side, patch_size, path)
@@ -96,7 +100,7 @@ def open_store(
         print(f"note: the images cannot be kept in {path.parent} ({error.strerror})")
         with explain_write_errors(TEMPORARY):
             table = _read_all(wanted, paths, side, patch_size, None)
-    return _store(table, patch_size)
+    return ImageStore(table, patch_size)
 
 
 def read_images(corpus: Corpus, data: DataConfig, cache: Path | None) -> Corpus:
@@ -127,11 +131,6 @@ def read_images(corpus: Corpus, data: DataConfig, cache: Path | None) -> Corpus:
     if data.read == "both":
         splits["train"] = leave_out(splits["train"], data)
     return replace(corpus, dropped=dropped, notes=tuple(notes), images=store, **splits)
-
-
-def _store(table: pyarrow.Table, patch_size: int) -> ImageStore:
-    index = {name: row for row, name in enumerate(table.column("name").to_pylist())}
-    return ImageStore(table, index, patch_size)
 
 
 def _fingerprint(paths: Sequence[Path], side: int, patch_size: int) -> str:
