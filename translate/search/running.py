@@ -170,7 +170,13 @@ class RunningBatch:
         live = [slot for slot, _ in self.live]
         if not live or (len(self.sentences) - len(live)) * SHRINK < len(self.sentences):
             return
-        self._keep(live)
+        rows, self.free = torch.tensor(live, device=self.ids.device), []
+        self.sentences = [self.sentences[slot] for slot in live]
+        self._find_live()
+        self.scores, self.ids = self.scores[rows], self.ids[rows]
+        self.decoders.keep(rows)
+        if self.constraints is not None:
+            self.constraints.keep(rows)
 
     def _put(self, slots: Tensor, other: "RunningBatch", chosen: Tensor) -> None:
         count = len(self.sentences)
@@ -254,12 +260,3 @@ class RunningBatch:
             self.decoders.widen(width)
         elif width > 1 and self.policy.reorders:
             self.decoders.reorder(going.origins)
-
-    def _keep(self, slots: Sequence[int]) -> None:
-        rows, self.free = torch.tensor(slots, device=self.ids.device), []
-        self.sentences = [self.sentences[slot] for slot in slots]
-        self._find_live()
-        self.scores, self.ids = self.scores[rows], self.ids[rows]
-        self.decoders.keep(rows)
-        if self.constraints is not None:
-            self.constraints.keep(rows)
