@@ -1,6 +1,6 @@
 """Batches of pairs with similar lengths, within a budget of target tokens."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -33,10 +33,15 @@ class Batch:
 
     def to(self, device: torch.device) -> "Batch":
         """The batch for a model on ``device``."""
-        names = ("source", "source_mask", "target_in", "target_out", "guide")
-        found: dict[str, Any] = {name: getattr(self, name) for name in names}
-        found = {name: moved(own, device) for name, own in found.items() if own is not None}
-        return replace(self, **found)
+        found = replace(self, target_mask=None).by_tensor(lambda tensor: moved(tensor, device))
+        return replace(found, target_mask=self.target_mask)
+
+    def by_tensor(self, change: Callable[[Tensor], Tensor]) -> "Batch":
+        """The batch with every tensor changed; all have a row for every pair."""
+        changed: dict[str, Any] = {
+            name: change(value) for name, value in vars(self).items() if isinstance(value, Tensor)
+        }
+        return replace(self, **changed)
 
     def real_targets(self, states: Tensor) -> tuple[Tensor, Tensor]:
         """The rows of ``states`` (B, T, D) that predict a token, (N, D), and these tokens, (N,)."""

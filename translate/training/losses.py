@@ -4,8 +4,7 @@ Translation: label-smoothed cross-entropy of the reference. Guided alignment: on
 links (Garg et al. 2019). R-Drop: two passes with other dropout learn to predict alike (Liang et al. 2021).
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import torch
@@ -214,15 +213,7 @@ def guided_alignment_loss(weights: Tensor, links: Tensor) -> Tensor:
 
 def twice(batch: Batch) -> Batch:
     """The batch with all pairs repeated after the last one; its counts stay those of one pass."""
-    return by_tensor(batch, lambda tensor: torch.cat([tensor, tensor]))
-
-
-def by_tensor(batch: Batch, change: Callable[[Tensor], Tensor]) -> Batch:
-    """The batch with every tensor changed; all have a row for every pair."""
-    tensors: dict[str, Any] = {
-        name: change(value) for name, value in vars(batch).items() if isinstance(value, Tensor)
-    }
-    return replace(batch, **tensors)
+    return batch.by_tensor(lambda tensor: torch.cat([tensor, tensor]))
 
 
 def divergence(first: Tensor, second: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:

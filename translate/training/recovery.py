@@ -9,7 +9,6 @@ import torch
 from translate.config.names import counted
 from translate.corpora.batching import Batch
 from translate.errors import UserError
-from translate.training.losses import by_tensor
 from translate.training.update import NotFiniteError, StepReport, Update
 
 MAX_SKIPPED = 10  # steps in a row; beyond that more than a few sentences must be wrong
@@ -125,7 +124,7 @@ class Recovery:
 
 def rows_of(batch: Batch, first: int, last: int) -> Batch:
     """The pairs ``first`` to ``last`` (excluded) of a batch, padded as it is."""
-    cut = by_tensor(batch, lambda tensor: tensor[first:last])
+    cut = batch.by_tensor(lambda tensor: tensor[first:last])
     mask = cut.target_mask
     targets = cut.target_in.numel() if mask is None else int(mask.sum())
     return replace(cut, indices=batch.indices[first:last], num_tokens=targets)
