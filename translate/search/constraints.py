@@ -19,6 +19,7 @@ from translate.search.sources import Request
 from translate.text.tokenizer import EOS
 
 NONE = -1
+OF_SENTENCES = ("pieces", "phrases", "words", "met", "last", "closed")  # tensors with a row for each
 
 
 class Constraints:
@@ -50,11 +51,12 @@ class Constraints:
         # (B, W) piece met last, inside a phrase
         self.last = torch.full((len(requests), 1), NONE, device=device)
         self.closed = torch.zeros_like(self.last, dtype=torch.bool)  # (B, W) whether a phrase has just ended
-        self._firsts()
 
-    def _firsts(self) -> None:
+    @property
+    def first(self) -> Tensor:
+        """Whether each piece begins a phrase: (B, P)."""
         before = pad(self.phrases[:, :-1], (1, 0), value=NONE)
-        self.first = (self.phrases != before) & (self.pieces != NONE)  # (B, P)
+        return (self.phrases != before) & (self.pieces != NONE)
 
     def candidates(self, log_probabilities: Tensor, scores: Tensor, count: int) -> Candidates:
         """The ``count`` (C) continuations, in the order of their choice.
@@ -100,18 +102,15 @@ class Constraints:
             )
             constraints.met = pad(constraints.met, missing, value=True)
         self.inner = max(self.inner, other.inner, key=len)
-        for name in ("pieces", "phrases", "words", "met", "last", "closed"):
+        for name in OF_SENTENCES:
             new = getattr(other, name)[chosen]
             setattr(self, name, put_rows(getattr(self, name), slots, new, count))
-        self._firsts()
         return self
 
     def keep(self, sentences: Tensor) -> None:
         """Keep the sentences at these indexes."""
-        self.pieces, self.phrases, self.words, self.first = (
-            tensor[sentences] for tensor in (self.pieces, self.phrases, self.words, self.first)
-        )
-        self.met, self.last, self.closed = (state[sentences] for state in (self.met, self.last, self.closed))
+        for name in OF_SENTENCES:
+            setattr(self, name, getattr(self, name)[sentences])
 
     def _wanted(self) -> Tensor:
         """The pieces that would meet something: the next of a phrase, else the first of any: (B, W, P)."""
