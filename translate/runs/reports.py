@@ -5,7 +5,7 @@ import threading
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import sentencepiece
 import torch
@@ -25,8 +25,7 @@ from translate.version import __version__
 SHOWN = 5  # sentences of a validation
 
 
-@dataclass(frozen=True)
-class Sample:
+class Sample(NamedTuple):
     """A sentence of the validation split, and the model's translation of it."""
 
     source: str
@@ -118,10 +117,10 @@ class Reporter:
         """Report the scores of a validation, some translations, and the alignment of one of them."""
         self.line.note(score_line(progress.step, scores))
         self._write("validation", progress, scores)
-        rows = [(sample.source, sample.reference, sample.translation) for sample in samples]
+        rows = [[*map(for_markdown, sample)] for sample in samples]
         if self.board is None or not rows:
             return
-        lines = _table([["source", "reference", "translation"], *([*map(for_markdown, row)] for row in rows)])
+        lines = _table([Sample._fields, *rows])
         self.board.writer.add_text("validation/translations", "\n".join(lines), progress.step)
         if alignment is not None and alignment.weights.size:
             from matplotlib.image import imread
