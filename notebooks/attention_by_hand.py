@@ -57,12 +57,12 @@ keys.shape, values.shape
 #
 # The query is the decoder's state before it writes a word, in the demo's model behind the embedding of the word before:
 # the state alone has not read that word (`model.word_in_query`). We let the decoder read the words before *aime*, so that
-# we have the query for *aime*.
+# we have the query for *aime*. (If another run does not write *aime*, it is the query for the last word.)
 
 # %%
 target_ids = translator.tokenizers.target.encode(result.text)
 pieces = translator.tokenizers.target.pieces(target_ids)
-position = next((i for i, piece in enumerate(pieces) if "aime" in piece), 0)
+position = next((i for i, piece in enumerate(pieces) if "aime" in piece), len(pieces) - 1)
 state = model.start(encoded)
 for token in [BOS, *target_ids[:position]]:
     word = model.embed(torch.tensor([token]), model.target_embedding)  # y_{i-1}

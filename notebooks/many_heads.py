@@ -5,7 +5,7 @@
 # what they found. Which of them are needed, and for what? Voita et al. (2019) and Michel et al. (2019) took heads away from
 # trained models and found that most were not missed. We do the same.
 #
-# The model is the Transformer of `make demo`; set `TRANSLATE_RUN` to use another run.
+# The model is the Transformer of `make demo`; set `TRANSLATE_RUN` to use another run of the embedded corpus.
 
 # %%
 import os

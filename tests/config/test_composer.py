@@ -207,7 +207,7 @@ class TestFiles:
             (
                 "defaults:\n  - override /model: transfomer",
                 "model=transfomer: no such choice; did you mean model=transformer? "
-                "(there are rnn_bahdanau, rnn_luong, transformer)",
+                "(there are rnn_bahdanau, rnn_luong, transformer; files of your own need --config-dir DIR)",
             ),
             (
                 "training:\n  seed: [1",

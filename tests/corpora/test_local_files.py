@@ -16,7 +16,7 @@ from translate.config.data import data_config
 from translate.corpora.corpus import Corpus, load_corpus
 from translate.corpora.filters import filter_pairs
 from translate.corpora.split import Split, SplitReader
-from translate.errors import UserError
+from translate.errors import UserError, UserNotice
 
 SOURCE = [f"a dog number {i}" for i in range(7)]
 TARGET = [f"un chien numéro {i}" for i in range(7)]
@@ -149,6 +149,14 @@ def test_columns_by_number(tmp_path: Path, ending: str) -> None:
     assert (corpus.train.source, corpus.train.target) == (SOURCE, TARGET)
     assert (corpus.source_language, corpus.target_language) == ("source", "target")
     assert load(train={"source": source}, target_language="fr", **numbers).target_language == "fr"
+    heads = ("id", "English", "French")
+    named = write(
+        tmp_path / f"named.{ending}", [mark.join(row) for row in (heads, *zip("01", SOURCE, TARGET))]
+    )
+    with pytest.warns(
+        UserNotice, match="named.*: its first line, id, English, French, seems to name the col"
+    ):
+        load(train={"source": named}, **numbers)
     wrong = message(train={"source": source}, source_field="2", target_field="4")
     assert f"t.{ending}: no field '4'; it has 1, 2, 3; choose one with data.target_field" in wrong
     assert "; if its first line is a pair, write data.source_field=1 data.target_field=2" in message(

@@ -141,6 +141,8 @@ def test_validations_are_counted_in_the_steps_that_a_given_batch_makes() -> None
         (["training.guided_alignment=0"], 0),
         (["training.guided_shift=0"], 0),
         (["model=rnn_luong"], 0),
+        (["model=rnn_bahdanau"], 0),
+        (["model=rnn_bahdanau", "model.word_in_query=false"], 0),
     ],
 )
 def test_the_guided_head_of_a_transformer_says_what_was_read(given: list[str], shift: int) -> None:
@@ -151,6 +153,8 @@ def test_the_guided_head_of_a_transformer_says_what_was_read(given: list[str], s
     assert config.training.guided_shift == shift
     assert config.training.validation_pairs == 30  # those that there are
     assert any("training.guided_shift=1" in line for line in lines) == shift
+    differs = any("which the paper's does not" in line for line in lines)  # from Bahdanau's query
+    assert differs == (given == ["model=rnn_bahdanau"])
     check_config(config)
 
 
@@ -240,6 +244,7 @@ def test_a_run_chooses_says_so_and_goes_on_with_its_choices(tmp_path: Path, caps
         "  optimizer=muon optimizer.lr=0.006 optimizer.ns_steps=3 schedule=linear schedule.warmup=0\n"
         in output
     )
+    assert "guided: one head of attention learns word links; training.guided_alignment=0 leaves it" in output
     assert "note: fewer than 1,000 pairs are soon learnt by heart; other sentences need thousands" in output
     assert f"model.encoder_layers={settings.model['encoder_layers']}" in output
     assert settings.model["width"] == 16

@@ -145,7 +145,10 @@ def test_a_run_that_has_read_little_is_told_what_to_do(
 ) -> None:
     progress = Progress(step=9, epoch=epoch, batch=batch, seconds=60, elapsed=70)
     training: Any = SimpleNamespace(progress=progress, stream=STREAM)
-    job: Any = SimpleNamespace(resume_command=RunDirectory(Path("runs/x")).resume_command())
+    settings = SimpleNamespace(training=SimpleNamespace(start_from=None))
+    job: Any = SimpleNamespace(
+        resume_command=RunDirectory(Path("runs/x")).resume_command(), settings=settings
+    )
     found = short_time_lines(training, job, pairs, 10.2)
     if expected is not None:
         command = "translate resume runs/x training.max_time="
@@ -154,6 +157,8 @@ def test_a_run_that_has_read_little_is_told_what_to_do(
     assert found == ([] if expected is None else [f"note: after 0:10 of preparation the time was {expected}"])
     resumed = short_time_lines(training, job, pairs, 0.0)
     assert resumed == ([] if expected is None else [f"note: the time was {expected}"])
+    settings.training.start_from = "runs/general"
+    assert short_time_lines(training, job, pairs, 0.0) == []  # it knows most already
 
 
 def test_the_closing_lines_add_up(tmp_path: Path) -> None:

@@ -169,7 +169,7 @@ def _translations(
             translator, test.source, beam_size=comparing.beam_size, batch_size=machine.batch_size
         )
         texts[name] = [result.text for result in found]
-        print_warnings(translator)
+        print_warnings(translator, name)
     languages = (translator.languages[1] for translator in translators.values())
     language = next(filter(None, languages), test.language)
     return {system.name: texts[system.name] for system in given}, language

@@ -194,12 +194,12 @@ def _raw_lines(stream: BinaryIO, most: int) -> Iterator[bytes]:
         yield b"".join(parts)[:most]
 
 
-def print_warnings(translator: "Translator") -> None:
-    """Print on standard error what the translator had to cut or replace, and how often."""
+def print_warnings(translator: "Translator", of: str = "") -> None:
+    """Print on standard error what the translator ``of`` a run had to cut or replace, and how often."""
     from translate.search.sources import warning_lines
 
     for line in warning_lines(translator.warnings, translator.unknown):
-        print_warning(line)
+        print_warning(f"{of}: {line}" if of else line)
 
 
 def progress(

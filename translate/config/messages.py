@@ -146,7 +146,7 @@ def _refused(annotation: Any, got: Any) -> str:
         if kind is str and isinstance(got, bool):
             hint = "; in YAML no, yes, on and off are quoted, as in 'no'"
         if (get_origin(kind) or kind) in _LISTS and isinstance(got, str | int | float):
-            hint = f"; write [{shorten(str(got))}]"
+            hint = f"; write [{shorten(str(got).removesuffix('.py'))}]"  # of a plugin
         if kind in (int, float) and isinstance(got, str):
             hint = _number_meant(got, is_time=kind is float) or hint
         if get_origin(kind) is tuple and isinstance(got, list | tuple) and ... not in items:
@@ -286,5 +286,5 @@ def missing_choice(name: str, choices: Mapping[str, list[str]]) -> str:
     near = f"{group}={others.get(near, near)}" if near else named_elsewhere(choice)
     return (
         f"{group}={shorten(choice)}: no such choice{did_you_mean(near)} "
-        f"(there are {', '.join(choices[group])})"
+        f"(there are {', '.join(choices[group])}; files of your own need --config-dir DIR)"
     )

@@ -121,7 +121,7 @@ def _load_one(data: DataConfig, *, apart: bool) -> Corpus:
     documents = "" if train.documents is None else ", whole documents"
     for name, split in held.items():
         few = len(split) < wanted[name] and not documents
-        fewer = f", as many as few pairs allow, not data.{name}_pairs={wanted[name]}" if few else documents
+        fewer = f", a tenth, since data.{name}_pairs={wanted[name]} are too many" if few else documents
         notes.append(f"{name} pairs held out of train with data.seed={data.seed}: {len(split):,}{fewer}")
     splits |= held | {"train": train}
     return _completed(data, raw.languages, splits, found.dropped, notes, found.num_read)

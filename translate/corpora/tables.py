@@ -6,6 +6,7 @@ A table may be a stranger's: every batch is validated, and all are bounded.
 import csv
 import json
 import re
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, islice
@@ -17,14 +18,16 @@ import pyarrow.compute
 import pyarrow.ipc
 import pyarrow.parquet
 
-from translate.config.names import TABLES, did_you_mean, listed, nearest, shorten, shown_path
+from translate.config.names import TABLES, did_you_mean, is_code, listed, nearest, shorten, shown_path
 from translate.corpora.memories import read_units
-from translate.errors import UserError
+from translate.errors import UserError, UserNotice
+from translate.text.languages import code_of
 from translate.text.lines import MAX_LINE, check_expansion, expansion_bound, opened, read_line_blocks
 
 ROWS = 1 << 12  # of a block of JSON
 ARROW_ROWS = 1024  # decoded at a time: one long value may stand for a million rows
 OTHERS = (".xlsx", ".xls", ".ods", ".docx", ".doc", ".odt")  # files with both sides that are not read
+HEADS = ("source", "target", "src", "tgt")  # of columns
 _FILE = b"ARROW1"  # the file format of Arrow; the other is a stream
 _POINTER = b"version https://git-lfs"
 _BREAKS = re.compile(r"[\r\n]+")
@@ -222,6 +225,9 @@ def _read_separated(path: Path, suffix: str, header: bool) -> Table:
     start = next(rows, (1, [""]))
     names = start[1] if header else [str(number) for number in range(1, len(start[1]) + 1)]
     rows = rows if header else chain([start], rows)
+    if not header and sum(is_code(code_of(text)) or text.lower() in HEADS for text in start[1]) > 1:
+        told = f"its first line, {listed(start[1])}, seems to name the columns: then choose them by name"
+        warnings.warn(f"{where}: {told}", UserNotice, stacklevel=2)
     kind = {"\t": "tab", ",": "comma", ";": "semicolon"}[mark]
     if len(names) == 1:
         raise UserError(

@@ -231,7 +231,8 @@ def build_attention(
     except SizeMismatchError as error:
         if not word_in_query:
             raise mismatch(error.mechanism, error.query_size, error.key_size, widths) from error
-    widths = Widths(f"model.embedding_size + {decoder}", states, decoder, sizes.embedding_size)
+    alone = f"model.word_in_query=false {decoder}" if word_in_query else None
+    widths = Widths(f"model.embedding_size + {decoder}", states, alone)
     try:
         return build(sizes.embedding_size + sizes.decoder_size, state_size), widths
     except SizeMismatchError as error:

@@ -22,19 +22,16 @@ class Widths(NamedTuple):
         of_queries: as a user writes them, such as ``model.width``.
         of_states: likewise.
         changeable: the setting that can make queries as wide as the source states, or ``None``.
-        rest: the part of a query's width that this setting does not make.
     """
 
     of_queries: str
     of_states: str
     changeable: str | None = None
-    rest: int = 0
 
 
 def mismatch(name: str, query_size: int, key_size: int, widths: Widths, failure: str = "") -> UserError:
     """The error for a mechanism called ``name`` whose two widths do not fit."""
-    fitting = key_size - widths.rest
-    change = f"set {widths.changeable}={fitting}, or " if widths.changeable and fitting > 0 else ""
+    change = f"set {widths.changeable}={key_size}, or " if widths.changeable else ""
     return UserError(
         f"model.attention: {name} compares queries of {query_size} ({widths.of_queries}) with source states "
         f"of {key_size} ({widths.of_states}){failure and f' and fails ({failure})'}; "

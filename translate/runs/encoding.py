@@ -87,8 +87,6 @@ def encode_training(settings: Settings, corpus: Corpus, tokenizers: TokenizerPai
     with nullcontext() if path is None else one_at_a_time(path):
         if path is not None and (cached := read_encoded(path)) is not None:
             print(f"encoded corpus from {path}")
-            if config.guided_alignment:
-                print("guided alignment: the word links come from there, too")
             return cached
         print("encoding the corpus")
         linker = linker_of(settings, corpus, tokenizers) if config.needs_links else None

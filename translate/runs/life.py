@@ -209,13 +209,15 @@ def finished_line(progress: Progress, job: Job) -> str:
 def short_time_lines(training: Training, job: Job, pairs: int, ready: float) -> list[str]:
     """Say how often a run has read its corpus, if that is little, and give the command for more.
 
+    One that starts from another run needs few readings.
+
     Args:
         ready: the seconds before the first step; 0 for a run that went on, whose other processes had theirs.
     """
     progress = training.progress
     readings = max(training.stream.epochs(progress.position), 1 / training.stream.epoch_length)
     wanted, enough = next(numbers for most, *numbers in READINGS if pairs < most)
-    if readings >= enough:
+    if readings >= enough or job.settings.training.start_from is not None:
         return []
     seconds = progress.elapsed + progress.training_seconds * (wanted / readings - 1)
     more = f"{job.resume_command} training.max_time={60 * math.ceil(seconds / 60)}"

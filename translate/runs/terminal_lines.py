@@ -25,6 +25,7 @@ from translate.training.update import StepReport
 REFRESH_EVERY = 10  # optimizer steps, on a terminal
 LONGEST_SILENCE = 3, 60  # seconds on a terminal, and elsewhere
 FIRST_SILENCE = 10  # elsewhere, before the first line
+GUIDED = "guided: one head of attention learns word links; training.guided_alignment=0 leaves it to itself"
 BLEU = f"bleu: what translations share with the references, 0 to 100; {SCALE}"
 
 
@@ -156,6 +157,7 @@ def start_lines(
         f"{counted(training.stream.epoch_length, 'batch', 'es')} an epoch of at most "
         f"{settings.training.batch_tokens:,} target tokens{steps}; "
         f"device {device}{threads}, {precision}{processes}",
+        *([GUIDED] if settings.training.guided_alignment else []),
         f"run directory {directory.path}",
         "nll: the negative log-likelihood of a target piece (a word or a part of one)"
         f"{links if has_gold else ''}; lower is better",
