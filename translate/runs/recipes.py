@@ -257,7 +257,7 @@ def fit_recipe(config: DictConfig, free: Collection[str], corpus: "Corpus") -> t
         del recipe["training.validation_pairs"]
     else:
         recipe |= {"training.validation_pairs": min(recipe["training.validation_pairs"], len(validation))}
-    chosen = {name: value for name, value in expanded(recipe).items() if name in free}
+    chosen = _chosen(recipe, free, config.model)
     notes = [LAST_WORD] if "model.word_in_query" in chosen else []
     known = corpus.train.links is not None or config.training.guided_links is not None
     linking = 0.0 if known else (links + min(links, MOST_LINKS)) / LINKS
@@ -275,6 +275,12 @@ def fit_recipe(config: DictConfig, free: Collection[str], corpus: "Corpus") -> t
     whole = {section for section in SECTIONS if f"{section}._target_" in chosen}
     shown = {name: value for name, value in recipe.items() if name in whole or name in chosen}
     return with_settings(config, limits | chosen, free), [*described(task, limits, shown), *notes]
+
+
+def _chosen(recipe: Mapping[str, Any], free: Collection[str], model: DictConfig) -> dict[str, Any]:
+    """The free settings of a recipe; queries as wide as the source states, as dot needs them, stay so."""
+    kept = "model.word_in_query" if model.get("decoder_size") == 2 * model.get("encoder_size", 0) else ""
+    return {name: value for name, value in expanded(recipe).items() if name in free and name != kept}
 
 
 def _guide_as_before(recipe: dict[str, Any], before: "TrainingConfig") -> None:
