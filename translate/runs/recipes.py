@@ -5,7 +5,7 @@ The numbers come from trials on four corpora of 5,000 to 400,000 pairs: docs/exp
 
 import copy
 import math
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -228,16 +228,12 @@ def with_settings(config: DictConfig, values: Mapping[str, Any], free: Collectio
 
 def fit_recipe(config: DictConfig, free: Collection[str], corpus: "Corpus") -> tuple[DictConfig, list[str]]:
     """The configuration with its free settings chosen for the corpus, and the lines that say so."""
-    from translate.config.targets import resolve_target
     from translate.corpora.filters import count_words
-    from translate.corpora.linkers import LONGEST, MOST_LINKS
 
     pairs = len(corpus.train)
     sides = islice(corpus.train.source, SAMPLE), islice(corpus.train.target, SAMPLE)
     lengths = [(count_words(source), count_words(target)) for source, target in zip(*sides, strict=True)]
-    linked = sum(max(both) <= LONGEST for both in lengths)
     tokens = max(1.0, pairs * PIECES * sum(target for _, target in lengths) / len(lengths))
-    links = pairs * sum(source * target for source, target in lengths) / len(lengths)
     limits = {name: OmegaConf.select(config, name) for name in LENGTH}
     start = config.training.start_from
     if "training.max_steps" in free:
@@ -259,22 +255,48 @@ def fit_recipe(config: DictConfig, free: Collection[str], corpus: "Corpus") -> t
         recipe |= {"training.validation_pairs": min(recipe["training.validation_pairs"], len(validation))}
     chosen = _chosen(recipe, free, config.model)
     notes = [LAST_WORD] if "model.word_in_query" in chosen else []
+    seconds = limits["training.max_time"] or max(task.seconds, 60.0)
+    notes += _without_links(chosen, config, corpus, lengths, seconds)
+    whole = {section for section in SECTIONS if f"{section}._target_" in chosen}
+    shown = {name: value for name, value in recipe.items() if name in whole or name in chosen}
+    return with_settings(config, limits | chosen, free), [*described(task, limits, shown), *notes]
+
+
+def _without_links(
+    chosen: dict[str, Any],
+    config: DictConfig,
+    corpus: "Corpus",
+    lengths: Sequence[tuple[int, int]],
+    seconds: float,
+) -> list[str]:
+    """Leave out what guides attention where no word links do, or where they take too long; notes on that.
+
+    Args:
+        chosen: the settings.
+        config: of the run.
+        corpus: of the run.
+        lengths: words of both sides of some of the pairs.
+        seconds: of the training.
+    """
+    from translate.config.targets import resolve_target
+    from translate.corpora.linkers import LONGEST, MOST_LINKS
+
+    notes = []
+    links = len(corpus.train) * sum(source * target for source, target in lengths) / len(lengths)
     known = corpus.train.links is not None or config.training.guided_links is not None
     linking = 0.0 if known else (links + min(links, MOST_LINKS)) / LINKS
-    takes_long = linking > MOST_LINKING * (limits["training.max_time"] or max(task.seconds, 60.0))
+    short = 2 * sum(max(both) <= LONGEST for both in lengths) >= len(lengths)
     attention = OmegaConf.select(config, "model.attention._target_")
     aligns = attention is None or getattr(resolve_target(attention, config.run.plugins), "aligns", True)
-    if not aligns or config.data.read != "text" or config.data.context_sentences or 2 * linked < len(lengths):
+    if not (aligns and short) or config.data.read != "text" or config.data.context_sentences:
         chosen.pop("training.guided_alignment", None)  # for the links of words in single sentences
-    elif takes_long and chosen.pop("training.guided_alignment", None):
+    elif linking > MOST_LINKING * seconds and chosen.pop("training.guided_alignment", None):
         in_words = f"{linking / 60:.0f} minutes" if linking > 90 else f"{max(2, linking):.0f} seconds"
         notes.append(LINKING.format(in_words))
     if not chosen.get("training.guided_alignment", config.training.guided_alignment):
         for name in WHERE_GUIDED:
             chosen.pop(name, None)
-    whole = {section for section in SECTIONS if f"{section}._target_" in chosen}
-    shown = {name: value for name, value in recipe.items() if name in whole or name in chosen}
-    return with_settings(config, limits | chosen, free), [*described(task, limits, shown), *notes]
+    return notes
 
 
 def _chosen(recipe: Mapping[str, Any], free: Collection[str], model: DictConfig) -> dict[str, Any]:
