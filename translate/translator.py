@@ -47,6 +47,7 @@ class Translator:
         partners: further members of an ensemble; see :meth:`join`.
         engine: of the search; alignments of given pairs are torch's.
         context: how much of the previous sentences of a document the model reads.
+        tagged: whether it was trained with a tag before every sentence.
         workers: threads that search side by side on a CPU; each has torch's own threads beside it, so more
             than one are for a program that has set torch's threads to a share of the processor.
     """
@@ -61,6 +62,7 @@ class Translator:
     partners: tuple["Translator", ...] = ()
     engine: EngineChoice = field(default_factory=EngineChoice)
     context: ContextSize = ALONE
+    tagged: bool = False
     workers: int = 1
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -338,4 +340,4 @@ class Translator:
         limit = (search or self.search).max_source_pieces
         if self.model.max_target_length is not None:  # learned positions have the same limit on both sides
             limit = min(limit, self.model.max_target_length - 1)
-        return SentenceReader(self.tokenizers.source, limit, self.context)
+        return SentenceReader(self.tokenizers.source, limit, self.context, self.tagged)

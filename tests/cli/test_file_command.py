@@ -6,6 +6,7 @@ import pytest
 
 import translate
 from tests.cli.commands import Command
+from tests.tiny_runs import train_tiny
 from translate.serve.documents import read
 
 HTML = """<html lang=en><body><h1>I love you.</h1>
@@ -23,6 +24,25 @@ def test_a_page_keeps_all_but_its_text(tiny_run: Path, tmp_path: Path, translate
     assert out.read_bytes() == document.write([sentence.text for sentence in found])
     assert "<html lang=fr>" in out.read_text()
     assert "<!-- kept -->" in out.read_text()
+
+
+def test_a_glossary_holds_where_its_terms_stand(
+    tiny_run: Path, tmp_path: Path, translate_command: Command
+) -> None:
+    note, out, terms = tmp_path / "note.txt", tmp_path / "note.fr.txt", tmp_path / "terms.tsv"
+    note.write_text("It rains.\nThe Cat sleeps.\n")
+    terms.write_text("cat\tgarçon\n")
+    assert translate_command("file", tiny_run, note, "--out", out, "--glossary", terms).code == 0
+    rain, cat = out.read_text().splitlines()
+    assert "garçon" in cat.split()
+    assert "garçon" not in rain.split()
+    lines = translate_command("text", tiny_run, "It rains.", "The Cat sleeps.", "--glossary", terms).out
+    assert lines.splitlines()[0] == rain
+    assert "garçon" in lines.splitlines()[1].split()
+    terms.write_text("cat\n")
+    told = f"{terms}: line 1: expected a term, a tab and its translation"
+    assert told in translate_command("text", tiny_run, "a cat", "--glossary", terms).err
+    assert "no such file" in translate_command("text", tiny_run, "a cat", "--glossary", "none.tsv").err
 
 
 @pytest.mark.parametrize(
@@ -79,3 +99,29 @@ def test_the_run_comes_first(tiny_run: Path, tmp_path: Path, translate_command: 
         result.err
         == f"error: {note}: a file, not a run directory; the run comes first, then what is translated\n"
     )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("tags", [("<one>", "<two>"), ("<one>", None)])
+def test_a_sentence_without_a_tag_is_told_where_every_corpus_had_one(
+    tmp_path: Path, translate_command: Command, tags: tuple[str, str | None]
+) -> None:
+    """Back-translation tags one of two corpora; there a sentence without one is as usual."""
+    run, note, out = tmp_path / "run", tmp_path / "note.txt", tmp_path / "out.txt"
+    corpora = ", ".join(
+        f"{name}: {{choice: grammar, tokenised: false, num_train: 40, num_validation: 2, seed: {seed}"
+        + (f", tag: {tag}}}" if tag else "}")
+        for seed, (name, tag) in enumerate(zip("ab", tags))
+    )
+    mixed = ("data=mixture", f"data.corpora={{{corpora}}}", "training.max_steps=1")
+    assert train_tiny(run, "transformer", *mixed) == 0
+    told = "2 sentences: without a tag before the sentence, which the model was trained with; it knows <one>"
+    result = translate_command("text", run, "it rains .", "<one> it rains .", "it is cold .")
+    assert (told in result.err) == (tags[1] is not None)
+    assert "without a tag" not in translate_command("text", run, "<one> it rains .").err
+    note.write_text("it rains . it is cold .\n")
+    assert translate_command("file", run, note, "--out", out, "--tag", "<one>").err == ""
+    found = translate.load(run).translate(["<one> it rains .", "<one> it is cold ."])
+    assert out.read_text().split() == " ".join(result.text for result in found).split()
+    wrong = translate_command("file", run, note, "--out", out, "--tag", "<x>")
+    assert "--tag <x>: the run was not trained with it; it knows <one>" in wrong.err

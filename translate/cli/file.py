@@ -16,7 +16,7 @@ from translate.cli.text_options import (
     SampleOptions,
     SearchOptions,
 )
-from translate.config.names import counted, shown_path
+from translate.config.names import counted, listed, shorten, shown_path
 from translate.errors import UserError
 
 TOGETHER = 1024  # sentences
@@ -27,6 +27,9 @@ def file(
     run: Run,
     document: Annotated[Path, typer.Argument(metavar="FILE", help="The file to translate.")],
     *,
+    tag: Annotated[
+        str | None, option("TAG", "For a run of a mixture with tags: the one before its sentences, as <law>.")
+    ] = None,
     out: Annotated[Path, option("FILE", "The translated file, of the same kind.")],
     search: SearchOptions,
     lengths: LengthOptions,
@@ -67,15 +70,23 @@ def file(
     translator = machine.load_ensemble(run, search.ensemble)
     if translator.reads != "text":
         raise UserError(f"{shown_path(run)} reads pictures; expected a run that translates text alone")
-    options = options_of(
-        translator, OutputOptions(), AlignmentOptions(markup=True), search, lengths, SampleOptions(), machine
-    )
+    if tag is not None and tag not in (tags := translator.tokenizers.source.tags):
+        known = f"it knows {listed(tags)}" if tags else "it knows none"
+        raise UserError(f"--tag {shorten(tag)}: the run was not trained with it; {known}")
+    if tag is not None:
+        sentences = [f"{tag} {sentence}" for sentence in sentences]
+    output, markup, terms = OutputOptions(), AlignmentOptions(markup=True), search.terms()
+    options = options_of(translator, output, markup, search, lengths, SampleOptions(), machine, terms)
     most = translator.most_context
     context = list(previous_sentences(sentences, most)) if most else None
     texts, bar = list[str](), progress(total=len(sentences), quiet_meanwhile=True)
     for start in range(0, len(sentences), TOGETHER):
         part = slice(start, start + TOGETHER)
-        own = replace(options, context=None if context is None else context[part])
+        own = replace(
+            options,
+            context=None if context is None else context[part],
+            constraints=terms.constraints(sentences[part]),
+        )
         texts += [result.text for result in translate_all(translator, sentences[part], options=own)]
         bar.update(len(sentences[part]))
     bar.close()

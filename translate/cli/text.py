@@ -39,6 +39,7 @@ from translate.errors import LineError, UserError
 from translate.text.sentences import split
 
 if TYPE_CHECKING:
+    from translate.text.glossary import Terms
     from translate.translation import ScoredText, TranslateOptions, Translation
     from translate.translator import Translator
 
@@ -110,12 +111,12 @@ def text(
         print_note(f"{shorten(setting)} is translated; settings here are options (see translate text --help)")
     if translator.reads == "text" and len(words) == 1 and re.fullmatch(r"[\w/-]+(\.[a-z]{2,5})+", words[0]):
         print_note(f"{shorten(words[0])} is translated; there is no file of that name")
-    sentences = pictures.lines(translator, sentences)
-    options = options_of(translator, output, alignment, search, lengths, samples, machine)
+    sentences, terms = pictures.lines(translator, sentences), search.terms()
+    options = options_of(translator, output, alignment, search, lengths, samples, machine, terms)
     most = documents.most(translator)
 
     tolerant = Tolerant(
-        partial(_translate, translator, options),
+        partial(_translate, translator, options, terms),
         partial(_row, output, translator.engine.asked, align=alignment.align),
         translator.warnings,
         stream=sentences is None or sentences == ["-"],
@@ -140,8 +141,9 @@ def options_of(
     lengths: LengthOptions,
     samples: SampleOptions,
     machine: TranslationMachine,
+    terms: "Terms",
 ) -> "TranslateOptions":
-    """The options of every call; says which engine translates with them."""
+    """The options of every call, with all constraints; says which engine translates with them."""
     from translate.translation import TranslateOptions
 
     options = TranslateOptions(
@@ -149,7 +151,7 @@ def options_of(
         alignments=alignment.align or output.format == "jsonl",
         batch_size=machine.batch_size,
         prefix=search.prefix,
-        constraints=search.constraint or None,
+        constraints=[*terms.always, *terms.entries.values()] or None,
         mbr=samples.mbr,
         search=search_config(translator.search, search, lengths, samples),
         markup=alignment.markup,
@@ -191,14 +193,15 @@ def _refuse_file(run: Path, sentences: list[str], *, pictures: bool) -> None:
 
 
 def _translate(
-    translator: "Translator", options: "TranslateOptions", block: list[LineInDocument]
+    translator: "Translator", options: "TranslateOptions", terms: "Terms", block: list[LineInDocument]
 ) -> list["Translation"]:
     """The translation of each line of a block."""
     from translate.runs.runtime import translate_all
 
     context = [line.previous for line in block] if most_context(translator) else None
     lines = [line.text for line in block]
-    return translate_all(translator, lines, options=replace(options, context=context))
+    own = replace(options, context=context, constraints=terms.constraints(lines))
+    return translate_all(translator, lines, options=own)
 
 
 @dataclass

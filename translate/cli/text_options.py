@@ -1,6 +1,7 @@
 """The options of ``translate text``, in the groups that its help shows."""
 
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import typer
@@ -11,6 +12,7 @@ from translate.errors import UserError
 
 if TYPE_CHECKING:
     from translate.config.search import SearchConfig
+    from translate.text.glossary import Terms
 
 
 @dataclass(frozen=True)
@@ -81,7 +83,17 @@ class SearchOptions:
             callback=as_unicode,
         ),
     ] = None
+    glossary: Annotated[
+        Path | None,
+        option("FILE", "Put its phrases where their terms stand: a term, a tab and its translation a line."),
+    ] = None
     ensemble: Ensemble = None
+
+    def terms(self) -> "Terms":
+        """What translations must contain; raises :class:`UserError` for a glossary that cannot be read."""
+        from translate.text.glossary import Terms, read_glossary
+
+        return Terms({} if self.glossary is None else read_glossary(self.glossary), self.constraint or ())
 
 
 @dataclass(frozen=True)
@@ -155,7 +167,13 @@ def search_config(
     """
     options: dict[str, Any] = {**asdict(search), **asdict(lengths), **asdict(samples)}
     options["sample"] = samples.sample or (None if search.beam_size is None else False)
-    for name in ("prefix", "constraint", "ensemble", "mbr"):  # arguments of the call, not of the search
+    for name in (
+        "prefix",
+        "constraint",
+        "glossary",
+        "ensemble",
+        "mbr",
+    ):  # arguments of the call, not of the search
         del options[name]
     return replace(default, **{name: value for name, value in options.items() if value is not None})
 

@@ -93,8 +93,17 @@ def load(
     if kind == "int8" or products:
         _round_products(model, folder, Int8Linear if kind == "int8" else Bfloat16Linear)
     languages = settings.data.source_language or "", settings.data.target_language or ""
-    context = ContextSize.of(settings.data)
-    return Translator(model, tokenizers, settings.search, choice, languages, engine=chosen, context=context)
+    corpora = settings.data.corpora.values()
+    return Translator(
+        model,
+        tokenizers,
+        settings.search,
+        choice,
+        languages,
+        engine=chosen,
+        context=ContextSize.of(settings.data),
+        tagged=bool(corpora) and all(each.get("tag") for each in corpora),
+    )
 
 
 def build_model(model: dict[str, Any], sizes: tuple[int, int], plugins: Sequence[str]) -> Seq2Seq:

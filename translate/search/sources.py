@@ -29,6 +29,7 @@ CUT = "source cut at {} pieces"
 UNKNOWN = "only characters that the vocabulary does not have"
 PARTLY_UNKNOWN = "some characters that the vocabulary does not have"
 UNKNOWN_TAG = "before the sentence a tag that the model was not trained with; it knows {}"
+NO_TAG = "without a tag before the sentence, which the model was trained with; it knows {}"
 
 
 def warning_lines(warnings: Mapping[str, int], unknown: Iterable[str]) -> list[str]:
@@ -46,6 +47,7 @@ class SentenceReader:
         tokenizer: of the source.
         limit: most pieces of a sentence; the rest is not read.
         context: how much of the previous sentences is read.
+        tagged: whether every sentence of the training had a tag before it.
         warnings: counts of sentences that were cut or unknown, which are added to.
         unknown: the first characters that the vocabulary does not have, which are added to.
     """
@@ -53,6 +55,7 @@ class SentenceReader:
     tokenizer: Tokenizer
     limit: int
     context: ContextSize = ALONE
+    tagged: bool = False
     warnings: Counter[str] = field(default_factory=Counter)
     unknown: set[str] = field(default_factory=set)
 
@@ -68,7 +71,7 @@ class SentenceReader:
         """
         starts = [sentence[: self.limit * LONGEST_PIECE] for sentence in sentences]  # more cannot fit
         if self.tokenizer.tags:
-            self._count_unknown_tags(starts)
+            self._check_tags(starts)
         if words:
             found = [self.tokenizer.encode_words(start) for start in starts]
         else:
@@ -111,13 +114,15 @@ class SentenceReader:
         count = self.context._replace(pieces=room).nearest(map(len, reversed(previous)))
         return previous[len(previous) - count :]
 
-    def _count_unknown_tags(self, sentences: Sequence[str]) -> None:
-        """A model that was trained with tags reads any other one as words."""
+    def _check_tags(self, sentences: Sequence[str]) -> None:
+        """Count sentences with a tag that the model reads as words, and without the tag that it expects."""
         known = self.tokenizer.tags
-        for sentence in sentences:
-            words = itertools.takewhile(TAG.fullmatch, sentence.split())
-            if any(word not in known for word in words):
+        for sentence in filter(str.strip, sentences):
+            tags = [*itertools.takewhile(TAG.fullmatch, sentence.split())]
+            if any(tag not in known for tag in tags):
                 self.warnings[UNKNOWN_TAG.format(listed(known))] += 1
+            elif self.tagged and not tags:
+                self.warnings[NO_TAG.format(listed(known))] += 1
 
     def _note_unknown(self, sentence: str) -> None:
         """Add characters of a sentence to the unknown ones, unless one of them is known to be unknown."""

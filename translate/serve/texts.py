@@ -12,10 +12,10 @@ from translate.serve.documents import FORMATS, Document, read, read_html, read_t
 from translate.serve.service import Service, context_of, refusing
 from translate.serve.store import new_name
 from translate.serve.web.requests import RefusalError, Upload
+from translate.text.glossary import Terms
 from translate.text.sentences import split
 from translate.translation import TranslateOptions, Translation
 
-Terms = Callable[[str], Sequence[str]]
 SAFE = {  # a browser shows no file of a client as a page of this server
     "Content-Security-Policy": "default-src 'none'; sandbox",
     "X-Content-Type-Options": "nosniff",
@@ -99,10 +99,9 @@ async def translate_parts(
         terms: phrases that the translation of a sentence must contain.
     """
     sentences = [sentence for part in parts for sentence in part.sentences]
-    constraints = [list(terms(sentence)) for sentence in sentences] if terms is not None else []
     options = TranslateOptions(
         n_best=min(n_best, served.translator.search.beam_size),
-        constraints=constraints if any(constraints) else None,
+        constraints=None if terms is None else terms.constraints(sentences),
         markup=any(isinstance(part, Document) for part in parts),
         context=context_of(served, (part.sentences for part in parts)),
     )

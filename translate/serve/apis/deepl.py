@@ -11,13 +11,12 @@ from starlette.responses import Response
 
 from translate.serve.catalogue import Code, Served
 from translate.serve.documents import Document
-from translate.serve.glossaries import Glossary, add_glossary, find_glossary, read_entries
+from translate.serve.glossaries import Glossary, add_glossary, find_glossary
 from translate.serve.languages import identify
-from translate.serve.service import Service
+from translate.serve.service import Service, refusing
 from translate.serve.texts import (
     SAFE,
     Part,
-    Terms,
     file_response,
     read_file,
     read_part,
@@ -27,6 +26,7 @@ from translate.serve.texts import (
 )
 from translate.serve.web.endpoint import Api, Asked, Operation, json_response
 from translate.serve.web.requests import NAME_LENGTH, FormBody, RefusalError, Texts, Upload, checked
+from translate.text.glossary import Terms, read_entries
 from translate.text.languages import language_name
 
 VARIANTS = {"en": ("EN-GB", "EN-US"), "pt": ("PT-BR", "PT-PT")}  # the client refuses the bare codes
@@ -140,7 +140,8 @@ async def _make_glossary(asked: Asked) -> Response:
     """Keeps the terms of a client while the server runs; gives their identifier."""
     body, service = checked(DeepLGlossary, await asked.fields()), asked.service
     service.check_texts([body.name, body.entries])
-    entries = read_entries(body.entries, body.entries_format)
+    with refusing():
+        entries = read_entries(body.entries, body.entries_format)
     glossary = Glossary(body.name, body.source_lang, body.target_lang, entries)
     add_glossary(service, glossary, service.catalogue.find(body.source_lang, body.target_lang))
     return json_response(glossary.described(), 201)

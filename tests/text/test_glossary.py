@@ -5,23 +5,33 @@ import re
 
 import pytest
 
-from translate.serve.glossaries import MOST_TERMS, Glossary, read_entries
-from translate.serve.web.requests import RefusalError
+from translate.errors import UserError
+from translate.text.glossary import MOST_TERMS, Terms, read_entries
 
 WORDS = ["the", "dog", "dogs", "hot", "hot dog", "hot dog stand", "cat", "São", "C++"]
 
 
 def test_terms_are_those_that_stand_in_the_sentence_as_whole_words() -> None:
-    glossary = Glossary("a", "en", "fr", {"dog": "chien", "hot dog": "saucisse", "cat": "chat", "C++": "C++"})
-    assert glossary.terms("a hot dog and a cat") == ["saucisse", "chat"]
-    assert glossary.terms("hot dogs, scat, C++ !") == ["C++"]
-    assert glossary.terms("") == []
+    terms = Terms({"dog": "chien", "hot dog": "saucisse", "cat": "chat", "C++": "C++"})
+    assert terms.of("a hot dog and a cat") == ["saucisse", "chat"]
+    assert terms.of("hot dogs, scat, C++ !") == ["C++"]
+    assert terms.of("") == []
+    assert terms.constraints(["a cat", ""]) == [["chat"], []]
+    assert terms.constraints(["a", ""]) is None
+    assert Terms({}, ["oui"]).constraints(["a cat", ""]) == [["oui"], ["oui"]]
+
+
+def test_a_term_in_small_letters_stands_for_its_other_forms() -> None:
+    terms = Terms({"patent act": "loi sur les brevets", "act": "loi", "Bill": "projet"})
+    assert terms.of("The Patent Act and this Act.") == ["loi sur les brevets", "loi"]
+    assert terms.of("PATENT ACT") == ["LOI SUR LES BREVETS"]
+    assert terms.of("The bill, BILL and Bill") == ["projet"]
 
 
 @pytest.mark.parametrize(("form", "mark"), [("tsv", "\t"), ("csv", ",")])
 def test_a_wrong_line_is_named_by_its_number_in_the_text(form: str, mark: str) -> None:
     assert read_entries(f"\n\ndog{mark}chien\n", form) == {"dog": "chien"}
-    with pytest.raises(RefusalError, match="entries: line 4: expected a term and its translation"):
+    with pytest.raises(UserError, match="entries: line 4: expected a term, a "):
         read_entries(f"\n\ndog{mark}chien\ncat\n", form)
 
 
@@ -34,4 +44,4 @@ def test_the_longest_term_counts() -> None:
         terms = "|".join(map(re.escape, sorted(entries, key=len, reverse=True)))
         found = re.findall(rf"(?<!\w)(?:{terms})(?!\w)", sentence)
         expected = list(dict.fromkeys(entries[term] for term in found))[:MOST_TERMS]
-        assert Glossary("a", "en", "fr", entries).terms(sentence) == expected
+        assert Terms(entries).of(sentence) == expected

@@ -1,0 +1,92 @@
+"""A glossary: terms of the source, and the phrases that stand for them in a translation."""
+
+import csv
+import io
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from translate.errors import UserError
+from translate.text.lines import read_lines
+
+MAX_ENTRIES, MAX_CHARACTERS = 5_000, 200
+MOST_TERMS = 8  # of a sentence
+_PARTS = re.compile(r"\w+|\W")
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What the translations of sentences must contain.
+
+    Attributes:
+        entries: phrases by their terms. A term in small letters stands for its other forms, too: *Patent* for
+            *patent*, and *PATENT*, whose phrase is in capitals then.
+        always: phrases of every translation.
+    """
+
+    entries: Mapping[str, str]
+    always: Sequence[str] = ()
+
+    def of(self, sentence: str) -> list[str]:
+        """The phrases for a sentence; of terms that overlap, the longest counts."""
+        parts, found, start = _PARTS.findall(sentence), list[str](), 0
+        while start < len(parts):
+            ends = range(min(len(parts), start + self._longest), start, -1)
+            phrases = ((end, self._phrase("".join(parts[start:end]))) for end in ends)
+            end, phrase = next(((end, phrase) for end, phrase in phrases if phrase), (start + 1, None))
+            found += [phrase] if phrase else []
+            start = end
+        return [*self.always, *list(dict.fromkeys(found))[:MOST_TERMS]]
+
+    def constraints(self, sentences: Sequence[str]) -> list[list[str]] | None:
+        """The phrases for each sentence, as a search takes them; ``None`` if there are none."""
+        found = [self.of(sentence) for sentence in sentences]
+        return found if any(found) else None
+
+    def _phrase(self, text: str) -> str | None:
+        if text in self.entries:
+            return self.entries[text]
+        phrase = self.entries.get(text.lower())
+        return phrase.upper() if phrase and text.isupper() and len(text) > 1 else phrase
+
+    @cached_property
+    def _longest(self) -> int:
+        """Words and signs of the longest term."""
+        return max((len(_PARTS.findall(term)) for term in self.entries), default=0)
+
+
+def read_glossary(path: Path) -> dict[str, str]:
+    """The entries of a file; raises :class:`UserError` as :func:`read_entries`."""
+    return read_entries("\n".join(read_lines(path)), "csv" if path.suffix == ".csv" else "tsv", str(path))
+
+
+def read_entries(text: str, form: str, where: str = "entries") -> dict[str, str]:
+    """The entries of a text with one a line, in columns that tabs (tsv) or commas (csv) separate.
+
+    Raises:
+        UserError: for a line without two columns, an empty or a repeated term, or too many lines.
+    """
+    try:
+        lines = (
+            csv.reader(io.StringIO(text)) if form == "csv" else [row.split("\t") for row in text.splitlines()]
+        )
+        rows = [(number, row) for number, row in enumerate(lines, 1) if any(map(str.strip, row))]
+    except csv.Error as error:
+        raise UserError(f"{where}: damaged CSV") from error
+    if not 0 < len(rows) <= MAX_ENTRIES:
+        raise UserError(f"{where}: {len(rows):,} lines; expected 1 to {MAX_ENTRIES:,}")
+    found: dict[str, str] = {}
+    for number, row in rows:
+        columns = [column.strip() for column in row[:2]]
+        if len(columns) < 2 or not all(0 < len(column) <= MAX_CHARACTERS for column in columns):
+            mark = "comma" if form == "csv" else "tab"
+            raise UserError(
+                f"{where}: line {number}: expected a term, a {mark} and its translation, of 1 to "
+                f"{MAX_CHARACTERS} characters each"
+            )
+        if columns[0] in found:
+            raise UserError(f"{where}: line {number}: the term stands twice")
+        found[columns[0]] = columns[1]
+    return found
