@@ -65,6 +65,7 @@ def test_the_page_has_every_setting(name: str) -> None:
             "; save its pairs as .csv, or as",
         ),
         (["a=a.tsv", "--source-language", "en", "--target-language", "en"], "are both en"),
+        (["a=a.tsv", "--source-language", "English", "--target-language", "EN"], "are both en"),
         (["a=no.tsv", "--source-language", "en", "--target-language", "fr"], "no.tsv: no such file"),
         (
             ["a=a.tsv", "--source-language", "en", "--target-language", "fr", "--memory", "3"],
@@ -127,7 +128,7 @@ def test_columns_on_the_command_line(tmp_path: Path, translate_command: Command)
     table.write_text("".join(f'x,"{s}","{t}"\n' for s, t in grammar_pairs(50)))
     fields = [f"corpora.pairs.{side}_field={number}" for side, number in (("source", 2), ("target", 3))]
     result = translate_command(
-        *("prepare", f"pairs={table}", "--source-language", "english", "--target-language", "fr"),
+        *("prepare", f"pairs={table}", "--source-language", "klingon", "--target-language", "FR"),
         *("--set", fields[0], "--set", fields[1], "--set", "links.min_probability=null"),
         *("--set", "validation_pairs=0", "--set", "near_duplicates=false", "--out", tmp_path / "out"),
         *("--workers", 1),

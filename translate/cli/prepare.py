@@ -97,6 +97,7 @@ def _recipe(
     from translate.corpora.tables import check_table
     from translate.prepare.recipe import recipe_of
     from translate.text.bounded import parse_yaml, read_yaml
+    from translate.text.languages import code_of
 
     values: Any = {}
     if file is not None:
@@ -111,7 +112,7 @@ def _recipe(
         if not equals or not name:
             raise UserError(f"--set {setting[:100]}: expected NAME=VALUE, such as filters.max_words=100")
         _put(values, name, parse_yaml(value, Path("--set")))
-    values |= {key: code for key, code in zip(_LANGUAGES, (source, target)) if code is not None}
+    values |= {key: code_of(code) for key, code in zip(_LANGUAGES, (source, target)) if code is not None}
     for corpus in corpora:
         name, equals, files = corpus.partition("=")
         if equals and name.startswith(("corpora.", "filters.", "links.")):

@@ -22,6 +22,7 @@ from translate.corpora.split import RawCorpus, Split, SplitReader
 from translate.errors import UserError
 from translate.grammar.generator import generate
 from translate.text.file_writing import explain_write_errors, scratch
+from translate.text.languages import code_of
 from translate.text.lines import read_lines, user_path
 
 LONGEST_SUFFIX = 50  # characters of a language in a file's name
@@ -83,6 +84,8 @@ def load_corpus(data: DataConfig, *, apart: bool = False) -> Corpus:
         UserError: for wrong settings or files, or a full disk.
     """
     check_present(data)
+    named = {side: getattr(data, side) for side in ("source_language", "target_language")}
+    data = replace(data, **{side: code_of(name) for side, name in named.items() if name is not None})
     if data.kind == "mixture":
         return _load_mixture(data)
     if data.kind != "prepared":

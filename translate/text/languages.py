@@ -17,8 +17,9 @@ def language_name(code: str) -> str:
 
 
 def code_of(name: str) -> str:
-    """The code of a language by its English name, such as the head of a column; another text stays."""
-    return _CODE_OF.get(name.strip().casefold(), name)
+    """The code of a language by its English name or in capitals, as a column may have it; other text stays."""
+    folded = name.strip().casefold()
+    return _CODE_OF.get(folded, folded if folded in _NAME_OF else name)
 
 
 def base(code: str) -> str:
