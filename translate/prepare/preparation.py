@@ -146,7 +146,8 @@ class Preparation:
         """Judge the rows, drop what is repeated, write the shards: returns them, and the report."""
         for code in (self.recipe.source_language, self.recipe.target_language):
             if self.recipe.filters.language is not None and not is_known(code):
-                self.note(f"{shorten(code)}: no code of a known language, as en is; filters.language checks nothing of it")
+                unchecked = "no code of a known language, as en is; filters.language checks nothing of it"
+                self.note(f"{shorten(code)}: {unchecked}")
         self.note("judging every pair")
         executor.map(RowFunction(self.recipe), self.work / "raw", self.work / "rows", ROWS)
         executor.add_table("rows", self.work / "rows")

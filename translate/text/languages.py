@@ -17,7 +17,7 @@ def language_name(code: str) -> str:
 
 
 def code_of(name: str) -> str:
-    """The code of a language by its English name or in capitals, as a column may have it; other text stays."""
+    """The code of a language by its English name, or in capitals, as columns have it; another text stays."""
     folded = name.strip().casefold()
     return _CODE_OF.get(folded, folded if folded in _NAME_OF else name)
 
