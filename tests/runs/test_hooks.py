@@ -99,6 +99,23 @@ def test_of_equal_scores_the_likelier_is_best(tmp_path: Path) -> None:
     assert [step for *_, step in progress.best] == [6, 2, 4]
 
 
+@pytest.mark.parametrize(
+    ("validations", "best"),
+    [
+        ([(16.9, 2.548), (20.0, 2.350), (17.0, 2.296), (19.8, 2.194)], 4),  # 25.1, not 23.1, of all pairs
+        ([(21.4, 2.181), (19.7, 2.146), (19.1, 2.304)], 1),
+        ([(26.9, 1.419), (28.4, 1.442)], 2),  # it says fewer things more surely
+    ],
+)
+def test_beside_bleu_the_likelihood_counts(
+    tmp_path: Path, validations: list[tuple[float, float]], best: int
+) -> None:
+    scores = [{"nll": nll, "bleu": bleu} for bleu, nll in validations]
+    rig = Rig(tmp_path, scores, validate_every=1, max_steps=len(scores))
+    rig.steps(9)
+    assert (rig.saved("best"), rig.training.progress.best[0][0]) == (best, validations[best - 1][0])
+
+
 @pytest.mark.parametrize("metric", ["nll", "aer"])
 def test_of_nll_and_aer_the_lowest_is_best(tmp_path: Path, metric: str) -> None:
     scores = [{"nll": 1.0, "bleu": 1.0, "aer": 1.0} | {metric: value} for value in (0.9, 0.4, 0.6)]

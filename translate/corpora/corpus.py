@@ -84,8 +84,8 @@ def load_corpus(data: DataConfig, *, apart: bool = False) -> Corpus:
         UserError: for wrong settings or files, or a full disk.
     """
     check_present(data)
-    named = {side: getattr(data, side) for side in ("source_language", "target_language")}
-    data = replace(data, **{side: code_of(name) for side, name in named.items() if name is not None})
+    source, target = (name and code_of(name) for name in (data.source_language, data.target_language))
+    data = replace(data, source_language=source, target_language=target)
     if data.kind == "mixture":
         return _load_mixture(data)
     if data.kind != "prepared":

@@ -22,6 +22,7 @@ from translate.training.weights import model_tensors
 
 PATIENCE = "patience"
 LOWER_IS_BETTER = ("nll", "aer", "ter")
+BLEU_OF_A_NAT = 10.0  # that of a few hundred pairs varies: docs/experiments/2026-11-fine-tuning.md
 INTERRUPTED, TERMINATED = "interrupted", "terminated"
 EXIT_CODES = {INTERRUPTED: 130, TERMINATED: 75}  # 75: EX_TEMPFAIL, try again
 
@@ -184,7 +185,9 @@ class Keeper:
         if not scores:
             progress.best_step = progress.step
             return True
-        improved = progress.rank(*goodness(scores, self.config.best_metric), keep=self.config.keep_best)
+        metric, keep = self.config.best_metric, self.config.keep_best
+        nat = BLEU_OF_A_NAT if metric == "bleu" else 0.0
+        improved = progress.rank(*goodness(scores, metric), keep=keep, nat=nat)
         if due:
             progress.waited = 0 if improved else progress.waited + 1
             training.schedules.validated(improved=improved)

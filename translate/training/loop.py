@@ -55,14 +55,25 @@ class Progress:
         self.step = report.step
         self.tokens += report.num_tokens
 
-    def rank(self, value: float, likelihood: float, *, keep: int) -> bool:
-        """Rank this step among the ``keep`` best; returns whether it is the best; of equals the likelier."""
-        improved = not self.best or (value, likelihood) > self.best[0][:2]
+    def rank(self, value: float, likelihood: float, *, keep: int, nat: float = 0.0) -> bool:
+        """Rank this step among the ``keep`` best; returns whether it is the best; of equals the likelier.
+
+        Args:
+            value: larger is better.
+            likelihood: the log-likelihood of a piece, in nats.
+            keep: how many are kept.
+            nat: how much of ``value`` a nat is worth.
+        """
+
+        def goodness(entry: tuple[float, float, int]) -> tuple[float, float]:
+            return entry[0] + nat * entry[1], entry[1]
+
+        improved = not self.best or goodness((value, likelihood, self.step)) > goodness(self.best[0])
         if improved:
             self.best_step = self.step
         ranked = [entry for entry in self.best if entry[2] != self.step]  # validated before an interruption
         ranked.append((value, likelihood, self.step))
-        ranked.sort(key=lambda entry: entry[:2], reverse=True)  # stable: of equals the earlier one is better
+        ranked.sort(key=goodness, reverse=True)  # stable: of equals the earlier one is better
         self.best = ranked[:keep]
         return improved
 

@@ -74,7 +74,6 @@ def test_a_page_names_the_language_of_its_translation(head: str, target: str, wr
         ("a.vtt", VTT),
         ("a.srt", SRT),
         ("a.txt", "One. Two.\r\n\n 3 \n\u2028x\rlast"),
-        ("a.txt", ""),
         ("a.md", MARKDOWN.replace("[Foo]", "[FOO]")),
     ],
 )
@@ -213,6 +212,7 @@ def test_another_reader_sees_the_same_captions() -> None:
         ("a", b"x", "unknown kind of file"),
         ("a\n\x1b[2J.exe", b"x", r"^a\\n\\x1b\[2J\.exe: unknown"),
         ("a.txt", b"\xff", "not utf-8; convert"),
+        ("a.txt", b"", "a.txt: no text to translate was found in it"),
         ("a.txt", b"42\n", "a.txt: no text to translate was found in it"),
         ("a.srt", b"Hello.\n", "no text to translate"),
         ("a.srt", b"1\n00:01 --> 00:02\nA\n\n2\n00:02 -> 00:03\nB\n", "line 6: expected 00:00:01,000 --> "),

@@ -58,6 +58,6 @@ def read(name: str, content: bytes, language: str = "", target: str = "") -> Doc
         code = target.lower().encode() if is_code(target.lower()) else b""  # which says that it is unknown
         content = _LANG.sub(lambda found: found[1] + code, content, count=1)
     document = FORMATS[suffix](content, shown, language)
-    if content.strip() and not document.sentences and FORMATS[suffix] not in (read_po, read_xliff):
+    if not document.sentences and FORMATS[suffix] not in (read_po, read_xliff):
         raise UserError(f"{shown}: no text to translate was found in it")
     return document

@@ -71,7 +71,7 @@ class Archive:
         except UserError:  # which is a ValueError, too
             raise
         except _DAMAGE as error:
-            raise UserError(f"{name}: a damaged or unusual archive; save the document again") from error
+            raise UserError(f"{name}: empty, damaged, or another kind of file than its name says") from error
 
     def _check(self) -> None:
         """Raise :class:`UserError` before anything is unpacked; no file unpacks to more than it says."""
