@@ -82,11 +82,8 @@ def file(
     texts, bar = list[str](), progress(total=len(sentences), quiet_meanwhile=True)
     for start in range(0, len(sentences), TOGETHER):
         part = slice(start, start + TOGETHER)
-        own = replace(
-            options,
-            context=None if context is None else context[part],
-            constraints=terms.constraints(sentences[part]),
-        )
+        before = None if context is None else context[part]
+        own = replace(options, context=before, constraints=terms.constraints(sentences[part]))
         texts += [result.text for result in translate_all(translator, sentences[part], options=own)]
         bar.update(len(sentences[part]))
     bar.close()

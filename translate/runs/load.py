@@ -93,16 +93,10 @@ def load(
     if kind == "int8" or products:
         _round_products(model, folder, Int8Linear if kind == "int8" else Bfloat16Linear)
     languages = settings.data.source_language or "", settings.data.target_language or ""
-    corpora = settings.data.corpora.values()
+    context, corpora = ContextSize.of(settings.data), settings.data.corpora.values()
+    tagged = bool(corpora) and all(corpus.get("tag") for corpus in corpora)
     return Translator(
-        model,
-        tokenizers,
-        settings.search,
-        choice,
-        languages,
-        engine=chosen,
-        context=ContextSize.of(settings.data),
-        tagged=bool(corpora) and all(each.get("tag") for each in corpora),
+        model, tokenizers, settings.search, choice, languages, engine=chosen, context=context, tagged=tagged
     )
 
 
