@@ -96,23 +96,22 @@ def gold(source: Sequence[Token], target: Sequence[Token]) -> str:
 
     A link is sure if both express the concept strongly, possible if only one does.
     """
-    strong: dict[str, list[int]] = {}
-    weak: dict[str, list[int]] = {}
-    for i, token in enumerate(source):
-        for concept in token.strong:
-            strong.setdefault(concept, []).append(i)
-        for concept in token.weak:
-            weak.setdefault(concept, []).append(i)
-    links: dict[tuple[int, int], str] = {}
-    for j, token in enumerate(target):
-        for concept in token.weak:
-            for i in strong.get(concept, ()):
-                links[i, j] = "p"
-        for concept in token.strong:
-            for i in weak.get(concept, ()):
-                links.setdefault((i, j), "p")
+    strong = _by_concept([token.strong for token in source])
+    weak = _by_concept([token.weak for token in source])
+    sure, possible = set[tuple[int, int]](), set[tuple[int, int]]()
     for j, token in enumerate(target):
         for concept in token.strong:
-            for i in strong.get(concept, ()):
-                links[i, j] = "-"
-    return " ".join([f"{i}{links[i, j]}{j}" for i, j in sorted(links)])
+            sure |= {(i, j) for i in strong.get(concept, ())}
+            possible |= {(i, j) for i in weak.get(concept, ())}
+        for concept in token.weak:
+            possible |= {(i, j) for i in strong.get(concept, ())}
+    return " ".join([f"{i}{'-' if (i, j) in sure else 'p'}{j}" for i, j in sorted(sure | possible)])
+
+
+def _by_concept(concepts: Sequence[Sequence[str]]) -> dict[str, list[int]]:
+    """The tokens of each concept, from the concepts of each token."""
+    found: dict[str, list[int]] = {}
+    for i, own in enumerate(concepts):
+        for concept in own:
+            found.setdefault(concept, []).append(i)
+    return found
