@@ -233,8 +233,7 @@ def _parse(arguments: Sequence[str]) -> Namespace:
         near = nearest(name, (flag for flags in (*SWITCHES, *VALUES) for flag in flags), 0.8)
         setting = name.lstrip("-").replace("-", "_")
         near = near or named_elsewhere(setting)
-        looked_up = f"translate settings {shorten(setting)}" if len(setting) > 2 else "translate settings"
-        hint = did_you_mean(near) or f"; settings are given as NAME=VALUE, see {looked_up}"
+        hint = did_you_mean(near) or "; settings are given as NAME=VALUE, see translate settings"
         raise UserError(f"{shorten(option)}: no such option of translate train{hint}")
     if options.multirun and options.cfg:
         raise UserError("--multirun and --cfg exclude each other")
