@@ -18,8 +18,8 @@ from translate.cli.main import run
         ("score runs/mine", "no such command 'score'; did you mean evaluate? (see translate --help)"),
         ("fine-tune runs/mine", "no such command 'fine-tune'; did you mean train? (see translate --help)"),
         (
-            "text a --glossary b",
-            "no such option --glossary of translate text; did you mean --constraint? "
+            "text a --terminology b",
+            "no such option --terminology of translate text; did you mean --glossary? "
             "(see translate text --help)",
         ),
         (
