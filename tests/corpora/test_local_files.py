@@ -132,7 +132,6 @@ def test_columns_that_are_called_by_the_names_of_languages(tmp_path: Path) -> No
     source = write(tmp_path / "t.tsv", ["\t".join(row) for row in rows])
     for given in (
         {"source_language": "en", "target_language": "fr"},
-        {"source_language": "english", "target_language": "FR"},
         {"source_field": "English", "target_field": "French"},
     ):
         corpus = load(train={"source": source}, **given)

@@ -24,8 +24,14 @@ def test_terms_are_those_that_stand_in_the_sentence_as_whole_words() -> None:
 def test_a_term_in_small_letters_stands_for_its_other_forms() -> None:
     terms = Terms({"patent act": "loi sur les brevets", "act": "loi", "Bill": "projet"})
     assert terms.of("The Patent Act and this Act.") == ["loi sur les brevets", "loi"]
-    assert terms.of("PATENT ACT") == ["LOI SUR LES BREVETS"]
+    assert terms.of("PATENT ACT") == ["loi sur les brevets"]
     assert terms.of("The bill, BILL and Bill") == ["projet"]
+
+
+def test_terms_are_found_in_any_form_of_the_text_but_not_in_tags() -> None:
+    terms = Terms(read_entries("cafe\u0301\tbar\nnew york\tNY", "tsv"))
+    assert terms.of("the caf\u00e9 of New\u00a0\u00a0York") == ["bar", "NY"]
+    assert terms.of('<caf\u00e9> <a href="new york">a</a>') == []
 
 
 @pytest.mark.parametrize(("form", "mark"), [("tsv", "\t"), ("csv", ",")])

@@ -112,7 +112,7 @@ def _recipe(
         if not equals or not name:
             raise UserError(f"--set {setting[:100]}: expected NAME=VALUE, such as filters.max_words=100")
         _put(values, name, parse_yaml(value, Path("--set")))
-    values |= {key: code_of(code) for key, code in zip(_LANGUAGES, (source, target)) if code is not None}
+    values |= {key: code for key, code in zip(_LANGUAGES, (source, target)) if code is not None}
     for corpus in corpora:
         name, equals, files = corpus.partition("=")
         if equals and name.startswith(("corpora.", "filters.", "links.")):
@@ -139,6 +139,7 @@ def _recipe(
     for key in _LANGUAGES:
         if key not in values:
             raise UserError(f"{key} is not set; give --{key.replace('_', '-')} CODE, such as en")
+        values[key] = code_of(str(values[key]))
     return recipe_of(values)
 
 

@@ -144,6 +144,7 @@ def options_of(
     terms: "Terms",
 ) -> "TranslateOptions":
     """The options of every call, with all constraints; says which engine translates with them."""
+    from translate.search.sources import read_requests
     from translate.translation import TranslateOptions
 
     options = TranslateOptions(
@@ -157,6 +158,7 @@ def options_of(
         markup=alignment.markup,
         replace_unknown=alignment.replace_unknown,
     )
+    read_requests(translator.tokenizers.target, 1, None, options.constraints, None)  # all can be written
     print_engine(translator.engine_for(options))
     return options
 

@@ -22,7 +22,6 @@ from translate.corpora.split import RawCorpus, Split, SplitReader
 from translate.errors import UserError
 from translate.grammar.generator import generate
 from translate.text.file_writing import explain_write_errors, scratch
-from translate.text.languages import code_of
 from translate.text.lines import read_lines, user_path
 
 LONGEST_SUFFIX = 50  # characters of a language in a file's name
@@ -84,8 +83,6 @@ def load_corpus(data: DataConfig, *, apart: bool = False) -> Corpus:
         UserError: for wrong settings or files, or a full disk.
     """
     check_present(data)
-    source, target = (name and code_of(name) for name in (data.source_language, data.target_language))
-    data = replace(data, source_language=source, target_language=target)
     if data.kind == "mixture":
         return _load_mixture(data)
     if data.kind != "prepared":

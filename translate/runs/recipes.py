@@ -253,7 +253,7 @@ def fit_recipe(config: DictConfig, free: Collection[str], corpus: "Corpus") -> t
         del recipe["training.validation_pairs"]
     else:
         recipe |= {"training.validation_pairs": min(recipe["training.validation_pairs"], len(validation))}
-    chosen = _chosen(recipe, free, config.model)
+    chosen = {name: value for name, value in expanded(recipe).items() if name in free}
     notes = [LAST_WORD] if "model.word_in_query" in chosen else []
     seconds = limits["training.max_time"] or max(task.seconds, 60.0)
     notes += _without_links(chosen, config, corpus, lengths, seconds)
@@ -297,12 +297,6 @@ def _without_links(
         for name in WHERE_GUIDED:
             chosen.pop(name, None)
     return notes
-
-
-def _chosen(recipe: Mapping[str, Any], free: Collection[str], model: DictConfig) -> dict[str, Any]:
-    """The free settings of a recipe; queries as wide as the source states, as dot needs them, stay so."""
-    kept = "model.word_in_query" if model.get("decoder_size") == 2 * model.get("encoder_size", 0) else ""
-    return {name: value for name, value in expanded(recipe).items() if name in free and name != kept}
 
 
 def _guide_as_before(recipe: dict[str, Any], before: "TrainingConfig") -> None:

@@ -189,7 +189,7 @@ def _facts(
     guided = " that was guided by word links" if settings.training.guided_alignment else ""
     metric = settings.training.best_metric
     kept = f"best at step {scores['best_step']:,} by {metric}"
-    kept += ", or by nll while BLEU is below 1" * (metric == "bleu")
+    kept += ", beside which 0.1 of nll counts as 1" * (metric == "bleu")
     if not validated:
         kept = "the last step kept: the corpus has no validation split"
     sizes = [f"{len(tokenizers.source):,} pieces, shared"]

@@ -186,7 +186,8 @@ def closing_lines(
     }
     if progress.best:
         metric = settings.training.best_metric
-        value, likelihood, _ = progress.best[0]
+        own = (entry for entry in progress.best if entry[2] == progress.best_step)
+        value, likelihood, _ = next(own, progress.best[0])
         chance = metric == "bleu" and value == 0  # as of hooks.goodness
         shown = ["bleu below 1" if chance else score_text(metric, abs(value))]
         if metric != "nll" and math.isfinite(likelihood):

@@ -3,6 +3,7 @@
 import csv
 import io
 import re
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,6 +15,7 @@ from translate.text.lines import read_lines
 MAX_ENTRIES, MAX_CHARACTERS = 5_000, 200
 MOST_TERMS = 8  # of a sentence
 _PARTS = re.compile(r"\w+|\W")
+_TAG = re.compile("<[^<>]*>")
 
 
 @dataclass(frozen=True)
@@ -21,8 +23,7 @@ class Terms:
     """What the translations of sentences must contain.
 
     Attributes:
-        entries: phrases by their terms. A term in small letters stands for its other forms, too: *Patent* for
-            *patent*, and *PATENT*, whose phrase is in capitals then.
+        entries: phrases by their terms. A term in small letters stands for *Patent* and *PATENT*, too.
         always: phrases of every translation.
     """
 
@@ -30,26 +31,20 @@ class Terms:
     always: Sequence[str] = ()
 
     def of(self, sentence: str) -> list[str]:
-        """The phrases for a sentence; of terms that overlap, the longest counts."""
-        parts, found, start = _PARTS.findall(sentence), list[str](), 0
+        """The phrases for a sentence but its tags; of terms that overlap, the longest counts."""
+        parts, found, start = _PARTS.findall(_plain(_TAG.sub("\0", sentence))), list[str](), 0
         while start < len(parts):
             ends = range(min(len(parts), start + self._longest), start, -1)
-            phrases = ((end, self._phrase("".join(parts[start:end]))) for end in ends)
-            end, phrase = next(((end, phrase) for end, phrase in phrases if phrase), (start + 1, None))
+            texts = (("".join(parts[start:end]), end) for end in ends)
+            phrases = ((self.entries.get(text) or self.entries.get(text.lower()), end) for text, end in texts)
+            phrase, start = next((each for each in phrases if each[0]), (None, start + 1))
             found += [phrase] if phrase else []
-            start = end
         return [*self.always, *list(dict.fromkeys(found))[:MOST_TERMS]]
 
     def constraints(self, sentences: Sequence[str]) -> list[list[str]] | None:
         """The phrases for each sentence, as a search takes them; ``None`` if there are none."""
         found = [self.of(sentence) for sentence in sentences]
         return found if any(found) else None
-
-    def _phrase(self, text: str) -> str | None:
-        if text in self.entries:
-            return self.entries[text]
-        phrase = self.entries.get(text.lower())
-        return phrase.upper() if phrase and text.isupper() and len(text) > 1 else phrase
 
     @cached_property
     def _longest(self) -> int:
@@ -59,7 +54,9 @@ class Terms:
 
 def read_glossary(path: Path) -> dict[str, str]:
     """The entries of a file; raises :class:`UserError` as :func:`read_entries`."""
-    return read_entries("\n".join(read_lines(path)), "csv" if path.suffix == ".csv" else "tsv", str(path))
+    return read_entries(
+        "\n".join(read_lines(path)), "csv" if path.suffix.lower() == ".csv" else "tsv", str(path)
+    )
 
 
 def read_entries(text: str, form: str, where: str = "entries") -> dict[str, str]:
@@ -79,7 +76,7 @@ def read_entries(text: str, form: str, where: str = "entries") -> dict[str, str]
         raise UserError(f"{where}: {len(rows):,} lines; expected 1 to {MAX_ENTRIES:,}")
     found: dict[str, str] = {}
     for number, row in rows:
-        columns = [column.strip() for column in row[:2]]
+        columns = [_plain(column) for column in row[:2]]
         if len(columns) < 2 or not all(0 < len(column) <= MAX_CHARACTERS for column in columns):
             mark = "comma" if form == "csv" else "tab"
             raise UserError(
@@ -90,3 +87,8 @@ def read_entries(text: str, form: str, where: str = "entries") -> dict[str, str]
             raise UserError(f"{where}: line {number}: the term stands twice")
         found[columns[0]] = columns[1]
     return found
+
+
+def _plain(text: str) -> str:
+    """The text in one form: composed letters, and a space for all white space."""
+    return " ".join(unicodedata.normalize("NFC", text).split())
