@@ -90,7 +90,7 @@ class SearchOptions:
     ensemble: Ensemble = None
 
     def terms(self) -> "Terms":
-        """What translations must contain; raises :class:`UserError` for a glossary that cannot be read."""
+        """The phrases that translations must contain; raises ``UserError`` for an unreadable glossary."""
         from translate.text.glossary import Terms, read_glossary
 
         return Terms({} if self.glossary is None else read_glossary(self.glossary), self.constraint or ())
@@ -167,13 +167,8 @@ def search_config(
     """
     options: dict[str, Any] = {**asdict(search), **asdict(lengths), **asdict(samples)}
     options["sample"] = samples.sample or (None if search.beam_size is None else False)
-    for name in (
-        "prefix",
-        "constraint",
-        "glossary",
-        "ensemble",
-        "mbr",
-    ):  # arguments of the call, not of the search
+    # Arguments of the call, not of the search
+    for name in ("prefix", "constraint", "glossary", "ensemble", "mbr"):
         del options[name]
     return replace(default, **{name: value for name, value in options.items() if value is not None})
 

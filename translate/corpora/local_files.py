@@ -14,7 +14,7 @@ from translate.config.data import SPLITS, DataConfig, FileSplit, members_of
 from translate.config.names import TABLES, counted, cut, did_you_mean, is_code, listed, nearest, shorten
 from translate.corpora.document_rows import beside, numbered
 from translate.corpora.split import RawCorpus, Split, SplitReader
-from translate.corpora.tables import Table, check_table, is_table, pick, read_table
+from translate.corpora.tables import SIDES, Table, check_table, is_table, pick, read_table
 from translate.errors import UserError
 from translate.text.languages import code_of
 from translate.text.lines import check_file, read_line_blocks, read_lines, user_path
@@ -26,7 +26,6 @@ PREFIXES = {
     "test": ("test",),
 }
 _NO_LANGUAGE = ("gz", "txt", "text", "tok", "raw", "clean", "lc", "norm", "bpe", *(s[1:] for s in TABLES))
-_SIDES = {"source": ("source", "src"), "target": ("target", "tgt", "trg")}  # columns
 _LANGUAGE = re.compile(r"[A-Za-z]{2,8}([-_][A-Za-z0-9]{1,8})*")
 
 
@@ -248,7 +247,7 @@ def _languages(data: DataConfig) -> tuple[str, str]:
     codes = [code_of(name) for name in names]
     if not source and not target and len(names) == 2 and all(map(is_code, codes)):
         return codes[0], codes[1]
-    if all(_of_side(names, side) for side in _SIDES):
+    if all(_of_side(names, side) for side in SIDES):
         return source or "source", target or "target"
     first = ""
     if {".tsv", ".csv"} & set(Path(str(data.train.source)).suffixes):
@@ -271,7 +270,7 @@ def has_no_header(*fields: str | None) -> bool:
 
 def _of_side(names: Sequence[str], side: str) -> list[str]:
     """The columns that are called as a side of the pairs."""
-    return [name for name in names if name.lower() in _SIDES[side]]
+    return [name for name in names if name.lower() in SIDES[side]]
 
 
 def usual_columns(table: Table, side: str, language: str) -> list[str]:
@@ -304,7 +303,7 @@ def chosen_columns(table: Table, data: DataConfig, languages: tuple[str, str]) -
     """The columns of both languages and of the documents, if wanted; raises ``UserError`` without one."""
     names = []
     folder = "" if data.path is None else f"a folder of text files has train.{languages[0]} and so on; "
-    for side, field, language in zip(_SIDES, (data.source_field, data.target_field), languages, strict=True):
+    for side, field, language in zip(SIDES, (data.source_field, data.target_field), languages, strict=True):
         usual = [data.hub.column.replace("{language}", language), *usual_columns(table, side, language)]
         advice = f"{folder}choose one with data.{side}_field"
         names.append(pick(table, usual if field is None else [field], advice))

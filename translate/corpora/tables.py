@@ -27,7 +27,7 @@ from translate.text.lines import MAX_LINE, check_expansion, expansion_bound, ope
 ROWS = 1 << 12  # of a block of JSON
 ARROW_ROWS = 1024  # decoded at a time: one long value may stand for a million rows
 OTHERS = (".xlsx", ".xls", ".ods", ".docx", ".doc", ".odt")  # files with both sides that are not read
-HEADS = ("source", "target", "src", "tgt")  # of columns
+SIDES = {"source": ("source", "src"), "target": ("target", "tgt", "trg")}  # names of columns
 _FILE = b"ARROW1"  # the file format of Arrow; the other is a stream
 _POINTER = b"version https://git-lfs"
 _BREAKS = re.compile(r"[\r\n]+")
@@ -225,7 +225,8 @@ def _read_separated(path: Path, suffix: str, header: bool) -> Table:
     start = next(rows, (1, [""]))
     names = start[1] if header else [str(number) for number in range(1, len(start[1]) + 1)]
     rows = rows if header else chain([start], rows)
-    if not header and sum(is_code(code_of(text)) or text.lower() in HEADS for text in start[1]) > 1:
+    heads = [head for names in SIDES.values() for head in names]
+    if not header and sum(is_code(code_of(text)) or text.lower() in heads for text in start[1]) > 1:
         told = f"its first line, {listed(start[1])}, seems to name the columns: then choose them by name"
         warnings.warn(f"{where}: {told}", UserNotice, stacklevel=2)
     kind = {"\t": "tab", ",": "comma", ";": "semicolon"}[mark]

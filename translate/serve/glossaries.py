@@ -35,7 +35,7 @@ class Glossary:
 
     @cached_property
     def terms(self) -> Terms:
-        """What translations of sentences must contain."""
+        """The phrases that translations of sentences must contain."""
         return Terms(self.entries)
 
     def described(self) -> dict[str, Any]:

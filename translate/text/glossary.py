@@ -20,7 +20,7 @@ _TAG = re.compile("<[^<>]*>")
 
 @dataclass(frozen=True)
 class Terms:
-    """What the translations of sentences must contain.
+    """The phrases that translations of sentences must contain.
 
     Attributes:
         entries: phrases by their terms. A term in small letters stands for *Patent* and *PATENT*, too.
@@ -37,7 +37,7 @@ class Terms:
             ends = range(min(len(parts), start + self._longest), start, -1)
             texts = (("".join(parts[start:end]), end) for end in ends)
             phrases = ((self.entries.get(text) or self.entries.get(text.lower()), end) for text, end in texts)
-            phrase, start = next((each for each in phrases if each[0]), (None, start + 1))
+            phrase, start = next((hit for hit in phrases if hit[0]), (None, start + 1))
             found += [phrase] if phrase else []
         return [*self.always, *list(dict.fromkeys(found))[:MOST_TERMS]]
 
