@@ -73,6 +73,7 @@ class RunningBatch:
         self.config = config
         self.policy = policy
         self.sentences: list[SearchedSentence | None] = [*begin_sentences(group, config)]
+        self._find_live()
         # The longest free first: a slot's cache grows until another sentence enters.
         self.free: list[int] = []
         self.decoders = Decoders(group.readers, record)
@@ -82,15 +83,11 @@ class RunningBatch:
         self.ids = torch.full((count, 1, 1), BOS, device=device)  # (B, W, T)
         self.full = count  # the most sentences that the batch, or one that entered it, began with
 
-    @property
-    def live(self) -> list[tuple[int, SearchedSentence]]:
-        """The sentences with their slots."""
-        return [(slot, found) for slot, found in enumerate(self.sentences) if found is not None]
-
-    @property
-    def age(self) -> int:
-        """Steps that the oldest sentence has made, and one."""
-        return max((sentence.length for _, sentence in self.live), default=1)
+    def _find_live(self) -> None:
+        """Keep the sentences with their slots, and the age of the oldest: each step asks for them often."""
+        self.live = [(slot, found) for slot, found in enumerate(self.sentences) if found is not None]
+        # Steps that the oldest has made, and one.
+        self.age = max((sentence.length for _, sentence in self.live), default=1)
 
     @property
     def wants_more(self) -> bool:
@@ -148,6 +145,8 @@ class RunningBatch:
         self.sentences += [None] * (count - len(self.sentences))
         for slot, (place, sentence) in zip(slots, moving, strict=True):
             self.sentences[slot], other.sentences[place] = sentence, None
+        self._find_live()
+        other._find_live()
         device = self.ids.device
         places = [place for place, _ in moving]
         self._put(torch.tensor(slots, device=device), other, torch.tensor(places, device=device))
@@ -162,6 +161,7 @@ class RunningBatch:
             return
         for slot in slots:
             self.sentences[slot] = None
+        self._find_live()
         self.free += slots
         self.scores[slots] = IMPOSSIBLE
 
@@ -172,6 +172,7 @@ class RunningBatch:
             return
         rows, self.free = torch.tensor(live, device=self.ids.device), []
         self.sentences = [self.sentences[slot] for slot in live]
+        self._find_live()
         self.scores, self.ids = self.scores[rows], self.ids[rows]
         self.decoders.keep(rows)
         if self.constraints is not None:
@@ -237,8 +238,10 @@ class RunningBatch:
         for slot in done:
             self.sentences[slot] = None
         self.free += done
-        for _, sentence in self.live:
-            sentence.length += 1
+        for slot, sentence in self.live:
+            if slot not in done:
+                sentence.length += 1
+        self._find_live()
         return done
 
     def _go_on(self, going: Candidates) -> None:
