@@ -40,7 +40,7 @@ def test_a_glossary_holds_where_its_terms_stand(
     assert lines.splitlines()[0] == rain
     assert "garçon" in lines.splitlines()[1].split()
     terms.write_text("cat\n")
-    told = f"{terms}: line 1: expected a term, a tab and its translation"
+    told = f"{terms}: line 1: expected a term and its translation, separated by '\\t'"
     assert told in translate_command("text", tiny_run, "a cat", "--glossary", terms).err
     assert "no such file" in translate_command("text", tiny_run, "a cat", "--glossary", "none.tsv").err
 

@@ -37,8 +37,14 @@ def test_terms_are_found_in_any_form_of_the_text_but_not_in_tags() -> None:
 @pytest.mark.parametrize(("form", "mark"), [("tsv", "\t"), ("csv", ",")])
 def test_a_wrong_line_is_named_by_its_number_in_the_text(form: str, mark: str) -> None:
     assert read_entries(f"\n\ndog{mark}chien\n", form) == {"dog": "chien"}
-    with pytest.raises(UserError, match="entries: line 4: expected a term, a "):
+    with pytest.raises(UserError, match="entries: line 4: expected a term and its "):
         read_entries(f"\n\ndog{mark}chien\ncat\n", form)
+
+
+@pytest.mark.parametrize("head", ["en;de", "English;German", "Source;Target"])
+def test_a_spreadsheet_of_terms_may_have_semicolons_and_names_of_its_columns(head: str) -> None:
+    assert read_entries(f'{head};comment\n"disk, hard";Festplatte;x\n', "csv") == {"disk, hard": "Festplatte"}
+    assert read_entries("source;source\n", "csv") == {"source": "source"}
 
 
 def test_the_longest_term_counts() -> None:

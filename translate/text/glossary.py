@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 
 from translate.errors import UserError
+from translate.text.languages import base, code_of, is_language
 from translate.text.lines import read_lines
 
 MAX_ENTRIES, MAX_CHARACTERS = 5_000, 200
@@ -60,16 +61,21 @@ def read_glossary(path: Path) -> dict[str, str]:
 
 
 def read_entries(text: str, form: str, where: str = "entries") -> dict[str, str]:
-    """The entries of a text with one a line, in columns that tabs (tsv) or commas (csv) separate.
+    """The entries of a text: one a line, in columns that tabs (tsv), or commas or semicolons (csv) separate.
+
+    A first line that names both languages, or ``source`` and ``target``, is none.
 
     Raises:
         UserError: for a line without two columns, an empty or a repeated term, or too many lines.
     """
+    mark = "\t" if form == "tsv" else max(",;", key=text.partition("\n")[0].count)
     try:
-        lines = (
-            csv.reader(io.StringIO(text)) if form == "csv" else [row.split("\t") for row in text.splitlines()]
-        )
+        quoted = csv.reader(io.StringIO(text), delimiter=mark)
+        lines = quoted if form == "csv" else [row.split(mark) for row in text.splitlines()]
         rows = [(number, row) for number, row in enumerate(lines, 1) if any(map(str.strip, row))]
+        heads = [base(code_of(column)) for column in rows[0][1][:2]] if rows else []
+        if heads == ["source", "target"] or (len(set(heads)) == 2 and all(map(is_language, heads))):
+            del rows[0]
     except csv.Error as error:
         raise UserError(f"{where}: damaged CSV") from error
     if not 0 < len(rows) <= MAX_ENTRIES:
@@ -78,10 +84,9 @@ def read_entries(text: str, form: str, where: str = "entries") -> dict[str, str]
     for number, row in rows:
         columns = [_plain(column) for column in row[:2]]
         if len(columns) < 2 or not all(0 < len(column) <= MAX_CHARACTERS for column in columns):
-            mark = "comma" if form == "csv" else "tab"
             raise UserError(
-                f"{where}: line {number}: expected a term, a {mark} and its translation, of 1 to "
-                f"{MAX_CHARACTERS} characters each"
+                f"{where}: line {number}: expected a term and its translation, separated by {mark!r}, of 1 "
+                f"to {MAX_CHARACTERS} characters each"
             )
         if columns[0] in found:
             raise UserError(f"{where}: line {number}: the term stands twice")

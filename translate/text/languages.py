@@ -16,6 +16,11 @@ def language_name(code: str) -> str:
     return _NAME_OF.get(code, code)
 
 
+def is_language(code: str) -> bool:
+    """Whether this is the code of a language."""
+    return code in _NAME_OF
+
+
 def code_of(name: str) -> str:
     """The code of a language by its English name, or in capitals, as columns have it; another text stays."""
     folded = name.strip().casefold()
