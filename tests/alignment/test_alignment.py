@@ -30,6 +30,11 @@ def test_json_tells_the_method_where_it_is_known(alignment):
     assert "method" not in alignment.to_dict()
 
 
+def test_a_notebook_shows_the_heatmap(alignment):
+    assert alignment._repr_png_().startswith(b"\x89PNG")
+    assert Alignment([], [], np.zeros((0, 0)))._repr_png_() is None
+
+
 def test_weights_are_a_read_only_float32_copy(alignment):
     given = np.eye(2)
     one = Alignment(["a", "b"], ["c", "d"], given)

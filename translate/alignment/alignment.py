@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -168,6 +169,11 @@ class Alignment:
 
         titles: Sequence[str] | None = None if title is None else [title]
         return draw([self], path, titles=titles, values=values, gold=[gold], style=style)
+
+    def _repr_png_(self) -> bytes | None:
+        """The heatmap, as a notebook shows the value of a cell; ``None`` if there is nothing to draw."""
+        with TemporaryDirectory() as folder:
+            return self.heatmap(Path(folder) / "cell.png").read_bytes() if self.weights.size else None
 
 
 def check_threshold(threshold: float) -> None:
