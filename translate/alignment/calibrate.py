@@ -1,7 +1,7 @@
 """Chooses the layer, heads and shift that show the alignment, by trying all of them.
 
-With gold links the alignment error rate decides. With a model of the other direction the agreement of the
-two decides. Otherwise links that the statistical aligner estimates in the same pairs take the place of gold.
+With gold links the alignment error rate decides. Otherwise links that the statistical aligner estimates in
+the same pairs take the place of gold.
 
 Candidates are compared with one link for every target word. The threshold of the best one is chosen then,
 since a word may have several links ("policier", "police officer") or none.
@@ -15,7 +15,7 @@ import numpy as np
 import torch
 
 from translate.alignment.alignment import Alignment, AlignmentChoice
-from translate.alignment.evidence import PairWords, alignment_scores, cross_agreement, estimated_golds
+from translate.alignment.evidence import PairWords, alignment_scores, estimated_golds
 from translate.alignment.methods import align, shift_rows
 from translate.alignment.pairs import (
     MAX_CELLS,
@@ -27,11 +27,9 @@ from translate.alignment.pairs import (
     renormalise,
 )
 from translate.errors import UserError
-from translate.links.links import AlignmentScore, Gold, Links, score, swapped
-from translate.links.symmetrise import symmetrise
+from translate.links.links import AlignmentScore, Gold, score
 from translate.models.seq2seq import Seq2Seq, evaluation_mode
 
-MIN_AGREEMENT = 0.9  # candidates below this share of the best F1 beside the aligner may follow positions
 MIN_LINKS = 100  # fewer estimated links decide nothing; some 15 pairs have as many
 THRESHOLDS = (0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5)  # 0, the largest weight, is tried too
 
@@ -66,7 +64,7 @@ class Calibration:
     """The choice, and its reasons."""
 
     choice: AlignmentChoice
-    criterion: str  # "aer", "directions", "aligner", or "default" (too few estimated links)
+    criterion: str  # "aer", "aligner", or "default" (too few estimated links)
     aer: float | None
     agreement: float | None
     table: tuple[Trial, ...]
@@ -119,7 +117,7 @@ def calibrate(
     known = golds is not None
     if golds is None:
         golds = estimated_golds(pairs)
-        if _num_links(golds) < MIN_LINKS:
+        if sum(len(gold.sure) for gold in golds) < MIN_LINKS:
             choice = space.default(threshold or 0.0)
             choice.check(model)
             return Calibration(choice, "default", None, None, ())
@@ -139,10 +137,6 @@ def calibrate(
     # min takes the first of equals, which is the largest weight unless a threshold is given.
     best = min(tried if threshold else (best, *tried), key=lambda row: row.error)
     return Calibration(best.choice, "aer" if known else "aligner", best.aer, best.agreement, table + tried)
-
-
-def _num_links(golds: Sequence[Gold]) -> int:
-    return sum(len(gold.sure) for gold in golds)
 
 
 class SearchSpace(NamedTuple):
@@ -215,54 +209,6 @@ def hard_links(model: Seq2Seq, words: PairWords, space: SearchSpace, *, batch_si
     return links
 
 
-def calibrate_directions(
-    forward: Direction, backward: Direction, *, batch_size: int | None = None
-) -> tuple[Calibration, Calibration]:
-    """Choose one attention of each model, so that the links of the two agree best (F1).
-
-    Two heads that follow the diagonal agree without looking at words. Candidates that agree less with the
-    links of `estimated_golds` than the best one are therefore left out, if there are enough of these to tell.
-    Each direction then takes the threshold whose links agree best with the largest weights of the other
-    direction: thresholds on both sides would agree best where hardly any links are left.
-
-    Args:
-        forward: the model of this direction.
-        backward: the model of the other direction; its pairs are those of `forward` with their sides swapped.
-        batch_size: pairs in a batch; by default as many as a budget of tokens holds.
-    Raises:
-        UserError: if there are no pairs, or if the pairs of the two directions differ.
-    """
-    if not forward.pairs:
-        raise UserError("alignment calibration: there are no sentence pairs to calibrate on")
-    _check_swapped(forward.pairs, backward.pairs)
-    sides = (forward, backward)
-    golds = estimated_golds(forward.pairs)
-    turned = [Gold(swapped(gold.sure), swapped(gold.possible)) for gold in golds]
-    candidates = (_candidates(*side, batch_size) for side in zip(sides, (golds, turned)))
-    links, words, choices, kept = zip(*candidates)
-    agreements = cross_agreement(*links, *words)  # (forward candidates, backward candidates)
-    narrowed = np.where(np.outer(kept[0], kept[1]), agreements, -1.0)
-    best = np.unravel_index(narrowed.argmax(), narrowed.shape)
-    chosen = [choices[side][best[side]] for side in (0, 1)]
-    aligned = [
-        align(side.model, side.pairs, choice, batch_size=batch_size) for side, choice in zip(sides, chosen)
-    ]
-    calibrations = []
-    for side in (0, 1):
-        values = agreements.max(axis=1 - side)
-        table = tuple(
-            Trial(choice, agreement=float(value)) for choice, value in zip(choices[side], values, strict=True)
-        )
-        others = (swapped(alignment.links(0)) for alignment in aligned[1 - side])
-        golds = [Gold(links, links) for links in others]
-        rows = _thresholds(chosen[side], aligned[side], golds, sides[side].threshold)
-        tried = tuple(Trial(choice, agreement=found.f1) for choice, found in rows)
-        largest = Trial(chosen[side], agreement=float(agreements[best]))
-        taken = min(tried if sides[side].threshold else (largest, *tried), key=lambda row: row.error)
-        calibrations.append(Calibration(taken.choice, "directions", None, taken.agreement, table + tried))
-    return calibrations[0], calibrations[1]
-
-
 def _thresholds(
     choice: AlignmentChoice, aligned: Sequence[Alignment], golds: Sequence[Gold], given: float | None
 ) -> list[tuple[AlignmentChoice, AlignmentScore]]:
@@ -272,37 +218,3 @@ def _thresholds(
         for value in (THRESHOLDS if given is None else (given,))
         if value > 0
     ]
-
-
-def symmetrised(
-    forward: Sequence[Alignment], backward: Sequence[Alignment], method: str, threshold: float | None = None
-) -> list[Links]:
-    """Links (source, target) from both directions; `backward` aligns the pairs with their sides swapped."""
-    return [
-        symmetrise(there.links(threshold), swapped(back.links(threshold)), method)
-        for there, back in zip(forward, backward, strict=True)
-    ]
-
-
-def _candidates(
-    direction: Direction, golds: Sequence[Gold], batch_size: int | None
-) -> tuple[np.ndarray, PairWords, list, np.ndarray]:
-    """Links, words and choices of all candidates, and True for candidates that follow words."""
-    space, words = SearchSpace.of(direction), PairWords.of(direction.pairs)
-    links = hard_links(direction.model, words, space, batch_size=batch_size)
-    kept = np.ones(len(links), dtype=bool)
-    if _num_links(golds) >= MIN_LINKS:
-        values = np.array([found.f1 for found in alignment_scores(links, words, golds)])
-        kept = values >= MIN_AGREEMENT * values.max()
-    return links, words, space.choices(), kept
-
-
-def _check_swapped(forward: Sequence[EncodedPair], backward: Sequence[EncodedPair]) -> None:
-    if len(forward) != len(backward):
-        raise UserError(
-            f"two directions: got {len(forward)} pairs for one and {len(backward)} for the other; "
-            f"expected the same pairs"
-        )
-    for number, (there, back) in enumerate(zip(forward, backward), start=1):
-        if there.source_words != back.target_words or there.target_words != back.source_words:
-            raise UserError(f"two directions: the words of pair {number} differ; expected the same pairs")

@@ -68,28 +68,3 @@ def alignment_scores(links: np.ndarray, words: PairWords, golds: Sequence[Gold])
         )
         for one in links
     ]
-
-
-def cross_agreement(
-    forward: np.ndarray, backward: np.ndarray, words: PairWords, swapped: PairWords
-) -> np.ndarray:
-    """F1 between the links of each forward candidate and those of each backward candidate.
-
-    Args:
-        forward: (F, N) from `hard_links`, a source word for every target word of all pairs.
-        backward: (K, M) a target word for every source word.
-        words: of the pairs.
-        swapped: of the pairs with their sides swapped.
-    Returns:
-        (F, K), from 0 to 1.
-    """
-    lengths = np.diff(words.offsets)  # target words
-    number = np.repeat(np.arange(len(lengths)), lengths)  # (N,) the pair of each target word
-    positions = np.arange(forward.shape[1]) - words.offsets[number]  # in its sentence
-    totals = (forward >= 0).sum(1)[:, None] + (backward >= 0).sum(1)[None, :]
-    matches = np.zeros((len(forward), len(backward)))
-    for row, links in enumerate(forward):
-        linked = links >= 0
-        sources = swapped.offsets[number[linked]] + links[linked]
-        matches[row] = (backward[:, sources] == positions[linked]).sum(1)
-    return 2 * matches / np.maximum(totals, 1)

@@ -248,16 +248,6 @@ def languages_of(run: Path) -> tuple[str, str]:
     return source if isinstance(source, str) else "", target if isinstance(target, str) else ""
 
 
-def check_opposite(run: Path, reverse: Path) -> None:
-    """Raise :class:`UserError` if, by the codes of their languages, runs are not of opposite directions."""
-    here, there = languages_of(run), languages_of(reverse)
-    if all(map(is_code, (*here, *there))) and there != here[::-1]:
-        raise UserError(
-            f"--reverse {shown_path(reverse)}: it translates {' to '.join(there)}; expected a run from "
-            f"{' to '.join(here[::-1])}"
-        )
-
-
 def check_direction(run: Path, source: str | Path, other: str, *targets: Path) -> None:
     """Raise :class:`UserError` for files that are, by their names, in the language of the other side."""
     from translate.corpora.local_files import check_language

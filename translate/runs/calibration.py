@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from translate.alignment.alignment import AlignmentChoice
-from translate.alignment.calibrate import Direction, calibrate, calibrate_directions
+from translate.alignment.calibrate import Direction, calibrate
 from translate.alignment.pairs import EncodedPair
 from translate.alignment.regions import check_gold_links
 from translate.config.names import aligned, shorten
@@ -120,7 +120,6 @@ def choose_alignment(
     translator: Translator,
     pairs: CalibrationPairs,
     wanted: AlignmentConfig,
-    reverse: Translator | None = None,
     *,
     batch_size: int | None = None,
 ) -> dict[str, Any]:
@@ -130,18 +129,11 @@ def choose_alignment(
         translator: whose attention is chosen.
         pairs: the criterion is computed on them.
         wanted: values given in the configuration are not searched.
-        reverse: of the other direction; without gold, agreement with it is the criterion, instead of that
-            with the statistical aligner.
         batch_size: pairs in a batch; by default as many as a budget of tokens holds.
     """
     given = wanted.layer, wanted.heads, wanted.shift, wanted.threshold
     forward = Direction(translator.model, encode_judged(translator, pairs), *given)
-    if reverse is not None and pairs.golds is None:
-        swapped = reverse.encode_pairs(pairs.target, pairs.source, whitespace=pairs.whitespace)
-        backward = Direction(reverse.model, swapped)
-        found, _ = calibrate_directions(forward, backward, batch_size=batch_size)
-    else:
-        found = calibrate(forward, pairs.golds, batch_size=batch_size)
+    found = calibrate(forward, pairs.golds, batch_size=batch_size)
     return found.to_dict() | {"split": pairs.name}
 
 

@@ -16,7 +16,6 @@ from translate.corpora.linkers import Linker
 from translate.errors import UserError
 from translate.links.links import Links, format_pharaoh, swapped
 from translate.links.symmetrise import majority
-from translate.runs.calibration import choose_alignment, pairs_of_corpus, store
 from translate.runs.checks import check_buildable
 from translate.runs.encoding import estimated_linker
 from translate.runs.life import train
@@ -106,24 +105,13 @@ def _swap_section(data: dict[str, Any]) -> None:
 
 
 def write_links(forward: Path, backward: Path, path: Path, settings: Settings) -> None:
-    """Choose the attention of both runs, align their training text with it, and write the agreed links.
+    """Align the training text with both runs, by the attention that each chose, and write the agreed links.
 
-    With gold links each run chose when its training ended; without them, the agreement of both chooses now.
     The text is that of ``settings``, the user's, not what the runs name.
     """
     use_runtime(find_device("auto"))
     there, back = (load(run, plugins=settings.run.plugins) for run in (forward, backward))
     corpus = load_corpus(settings.data)
-    pairs = pairs_of_corpus(corpus, settings.alignment.calibration_pairs)
-    if pairs.golds is None:
-        turned = pairs._replace(source=pairs.target, target=pairs.source)
-        chosen = [
-            choose_alignment(there, pairs, settings.alignment, back),
-            choose_alignment(back, turned, settings.alignment, there),
-        ]
-        for run, translator, choice in zip((forward, backward), (there, back), chosen, strict=True):
-            store(RunDirectory(run), choice, translator)
-        print(f"the two directions agree on {100 * chosen[0]['agreement']:.1f} % of their links (F1)")
     print(f"aligning {len(corpus.train):,} training pairs in both directions")
     whitespace = settings.data.tokenised
     linker = estimated_linker(settings, corpus, there.tokenizers, "the third opinion", whitespace=whitespace)

@@ -27,58 +27,27 @@ def test_gold_chooses_the_lowest_error_rate(
     assert json.loads(batches.out)["choice"] == row["choice"]
 
 
-def test_the_other_direction_decides_without_gold(
-    own_run: Path, run: Path, backward: Path, files: list[object], translate_command: Command
-) -> None:
-    same = translate_command("align", "calibrate", own_run, *files, "--reverse", run, "--force")
-    assert "rnn_luong: it translates en to fr; expected a run from fr to en" in same.refusal()
-    reverse = ("--reverse", backward)
-    result = translate_command("align", "calibrate", own_run, *files, *reverse, "--force")
-    lines = result.out.splitlines()
-    assert lines[-2].startswith("layer ")
-    assert ": chosen by directions on " in lines[-2]
-    assert max(map(len, lines[:-2])) <= 80
-    row = json.loads((own_run / "alignment.json").read_text())
-    assert row["criterion"] == "directions"
-    assert 0 <= row["agreement"] <= 1
-    assert row["validation_aer"] is None
-    again = translate_command(
-        "align", "calibrate", own_run, *files, *reverse, "--batch-size", 3, "--json"
-    )  # no gold is lost: it needs no --force
-    assert json.loads(again.out)["choice"] == row["choice"]
-
-
 def test_a_choice_made_with_gold_is_not_replaced_without(
-    tiny_runs: dict[str, Path],
-    backward: Path,
-    tmp_path: Path,
-    files: list[object],
-    translate_command: Command,
+    tiny_runs: dict[str, Path], tmp_path: Path, files: list[object], translate_command: Command
 ) -> None:
     run = tmp_path / "run"
     shutil.copytree(tiny_runs["transformer"], run, symlinks=True)
     stored = run / "alignment.json"
     before = stored.read_text()
-    for options in ([], ["--reverse", backward]):
-        result = translate_command("align", "calibrate", run, *files, *options)
-        assert (result.code, result.out) == (2, "")
-        assert result.err == (
-            f"error: {stored}: the stored choice was made with gold links; give --gold FILE, or --force\n"
-        )
-        assert stored.read_text() == before
+    result = translate_command("align", "calibrate", run, *files)
+    assert (result.code, result.out) == (2, "")
+    assert result.err == (
+        f"error: {stored}: the stored choice was made with gold links; give --gold FILE, or --force\n"
+    )
+    assert stored.read_text() == before
     assert translate_command("align", "calibrate", run, *files, "--force").code == 0
     assert json.loads(stored.read_text())["criterion"] != "aer"
     assert translate_command("align", "calibrate", run, *files).code == 0
 
 
-def test_gold_of_the_validation_set_decides_alone(
-    own_run: Path, backward: Path, translate_command: Command
-) -> None:
-    result = translate_command("align", "calibrate", own_run, "--reverse", backward)
-    assert result.err == (
-        "note: validation has gold links, which decide alone; --reverse has no effect\n"
-        "note: 46 sure gold links: so few choose by chance\n"
-    )
+def test_gold_of_the_validation_set_decides(own_run: Path, translate_command: Command) -> None:
+    result = translate_command("align", "calibrate", own_run)
+    assert result.err == "note: 46 sure gold links: so few choose by chance\n"
     assert "chosen by aer on validation" in result.out
 
 

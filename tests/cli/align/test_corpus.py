@@ -8,12 +8,12 @@ import translate
 from tests.cli.align.pairs import PAIR, write
 from tests.cli.commands import Command
 from translate.alignment.alignment import Alignment
-from translate.alignment.calibrate import symmetrised
 from translate.cli.align.corpus import _combined_links
 from translate.cli.align.options import WeightOptions
 from translate.cli.options import BatchMachine
 from translate.corpora.split import Split
-from translate.links.links import format_pharaoh
+from translate.links.links import format_pharaoh, swapped
+from translate.links.symmetrise import symmetrise
 from translate.text.documents import ContextSize
 from translate.translator import Translator
 
@@ -42,6 +42,11 @@ def test_weights(
     assert [" ".join(alignment.target_words) for alignment in found] == test_split.target
 
 
+def _symmetrised(there: list[Alignment], back: list[Alignment], heuristic: str) -> list[str]:
+    both = ((ahead.links(), swapped(behind.links())) for ahead, behind in zip(there, back, strict=True))
+    return [format_pharaoh(symmetrise(*links, heuristic)) for links in both]
+
+
 def test_two_directions_of_a_corpus(
     own_run: Path,
     tmp_path: Path,
@@ -57,7 +62,7 @@ def test_two_directions_of_a_corpus(
     there = translate.load(own_run, device="cpu").align(test_split.source, test_split.target)
     back = translate.load(reverse, device="cpu").align(test_split.target, test_split.source)
     for options, heuristic in (([], "grow-diag-final-and"), (["--heuristic", "union"], "union")):
-        expected = [format_pharaoh(links) for links in symmetrised(there, back, heuristic)]
+        expected = _symmetrised(there, back, heuristic)
         assert translate_command(*line, *options).out.splitlines() == expected
     out = tmp_path / "a.txt"
     assert translate_command(*line, "--out", out).out == f"links written to {out}\n"
@@ -74,6 +79,5 @@ def test_a_long_corpus_says_once_what_its_run_reads(
     lines = _combined_links((reading, translator), pairs, "union", None, WeightOptions(), BatchMachine())
     there = translator.align(test_split.source, test_split.target)
     back = translator.align(test_split.target, test_split.source)
-    expected = [format_pharaoh(links) for links in symmetrised(there, back, "union")]
-    assert list(lines) == [""] * len(blank) + expected
+    assert list(lines) == [""] * len(blank) + _symmetrised(there, back, "union")
     assert capsys.readouterr().err.count("this run reads previous sentences") == 1

@@ -80,7 +80,6 @@ CASES: dict[str, list[tuple[list[str], str]]] = {
         (["--gold", "g"], "--gold describes the files: add --source FILE and --target FILE"),
         (["--whitespace"], "--whitespace describes the files: add --source FILE and --target FILE"),
         ([*CORPUS, "--one-based"], "--one-based describes the file of gold links"),
-        ([*CORPUS, "--gold", "g", "--reverse", "r"], "leave out --gold or --reverse"),
         ([*CORPUS, "--data-from-run"], "leave out --data-from-run"),
         (["--source", "long.fr", "--target", "short.en"], "--source and --target may be swapped"),
     ],

@@ -13,7 +13,6 @@ from translate.cli.options import (
     BatchMachine,
     Run,
     check_direction,
-    check_opposite,
     flag,
     option,
     with_groups,
@@ -73,9 +72,6 @@ def calibrate(
     run: Run,
     *,
     pairs: JudgedPairs,
-    reverse: Annotated[
-        Path | None, option("RUN", "Run of the opposite direction: choose by agreement with it.")
-    ] = None,
     force: Annotated[
         bool, flag("--force", "Replace a choice made with gold links by one made without.")
     ] = False,
@@ -84,24 +80,19 @@ def calibrate(
 ) -> None:
     """Choose layer, heads, shift and threshold again, and store the choice with the run.
 
-    With gold links the lowest AER wins. Without them, agreement with the run of --reverse decides, or, if
-    there is none, with the links that the statistical aligner estimates in these pairs; 30 are enough.
+    With gold links the lowest AER wins. Without them, agreement decides with the links that the statistical
+    aligner estimates in these pairs; 30 are enough.
 
     Examples:
       translate align calibrate runs/mine
       translate align calibrate runs/mine --source dev.en --target dev.de \\
           --gold dev.gold
-      translate align calibrate runs/en-de --reverse runs/de-en
     """
     from translate.alignment.calibrate import MIN_LINKS
     from translate.runs.calibration import better_choice, choice_lines, choose_alignment, store
     from translate.runs.load import read_settings
     from translate.runs.run_directory import RunDirectory
 
-    if pairs.gold is not None and reverse is not None:
-        raise UserError("align: gold links decide alone; leave out --gold or --reverse")
-    if reverse is not None:
-        check_opposite(run, reverse)
     directory, plugins = RunDirectory(run), machine.plugin or []
     settings = read_settings(directory, plugins)
     judged = pairs.read(run, plugins)
@@ -109,17 +100,13 @@ def calibrate(
         raise UserError(
             f"{directory.alignment}: the stored choice was made with gold links; give --gold FILE, or --force"
         )
-    if reverse is not None and judged.golds is not None:
-        print_note(f"{judged.name} has gold links, which decide alone; --reverse has no effect")
-        reverse = None
     translator = machine.load(run)
     if judged.context is None:
         note_context(translator)
-    other = None if reverse is None else machine.load(reverse)
     before, links = translator.choice, sum(len(gold.sure) for gold in judged.golds or ())
     if judged.golds is not None and links < MIN_LINKS:
         print_note(f"{counted(links, 'sure gold link')}: so few choose by chance")
-    chosen = choose_alignment(translator, judged, settings.alignment, other, batch_size=machine.batch_size)
+    chosen = choose_alignment(translator, judged, settings.alignment, batch_size=machine.batch_size)
     store(directory, chosen, translator)
     if as_json:
         print(json.dumps(chosen))

@@ -22,11 +22,11 @@ from translate.cli.options import (
     Run,
     Symmetrisation,
     check_direction,
-    check_opposite,
+    languages_of,
     option,
     with_groups,
 )
-from translate.config.names import shown_path
+from translate.config.names import is_code, shown_path
 from translate.errors import UserError
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def symmetrise(
 
     check_out(out, LINKS, source, target)
     check_direction(run, source, "--target", target)
-    check_opposite(run, reverse)
+    _check_opposite(run, reverse)
     split = pair_of(source, target)
     translators = machine.load(run), machine.load(reverse)
     _check_readers((run, reverse), translators)
@@ -105,6 +105,16 @@ def symmetrise(
     lines = _combined_links(translators, pairs, heuristic, threshold, weighting, machine)
     quiet = out is not None
     write_lines(progress(lines, unit="pairs", total=len(split), quiet_meanwhile=quiet), out)
+
+
+def _check_opposite(run: Path, reverse: Path) -> None:
+    """Raise :class:`UserError` if, by the codes of their languages, runs are not of opposite directions."""
+    here, there = languages_of(run), languages_of(reverse)
+    if all(map(is_code, (*here, *there))) and there != here[::-1]:
+        raise UserError(
+            f"--reverse {shown_path(reverse)}: it translates {' to '.join(there)}; expected a run from "
+            f"{' to '.join(here[::-1])}"
+        )
 
 
 def _check_readers(runs: tuple[Path, Path], translators: tuple["Translator", "Translator"]) -> None:
@@ -126,18 +136,19 @@ def _combined_links(
     machine: BatchMachine,
 ) -> Iterator[str]:
     """A line of links for every pair."""
-    from translate.alignment.calibrate import symmetrised
     from translate.alignment.regions import words_alone
     from translate.corpora.images.line import split_line
-    from translate.links.links import format_pharaoh
+    from translate.links.links import format_pharaoh, swapped
+    from translate.links.symmetrise import symmetrise
 
     forward, backward = translators
     pairs, same = tee(pairs)
-    swapped = (
+    turned = (
         (target, source if forward.reads == "text" else split_line(source).sentence)
         for source, target in same
     )
     there = map(words_alone, weighting.align(forward, pairs, machine))
-    back = weighting.align(backward, swapped, machine)
+    back = weighting.align(backward, turned, machine)
     for ahead, behind in zip(there, back, strict=True):
-        yield from map(format_pharaoh, symmetrised([ahead], [behind], heuristic, threshold))
+        links = ahead.links(threshold), swapped(behind.links(threshold))
+        yield format_pharaoh(symmetrise(*links, heuristic))
