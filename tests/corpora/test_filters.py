@@ -85,6 +85,23 @@ def test_held_out_pairs_are_spread_disjoint_and_repeatable(tmp_path: Path) -> No
     assert other.validation != one.validation
 
 
+@pytest.mark.parametrize(("sources", "dropped"), [(400, True), (20, False)])
+def test_other_translations_of_held_out_sources_are_not_trained_on(
+    tmp_path: Path, sources: int, dropped: bool
+) -> None:
+    """Unless they are more than a tenth of the training pairs, which the user is told then."""
+    source, target = [f"s {i % sources}" for i in range(600)], [f"t {i}" for i in range(600)]
+    corpus = load(tmp_path, source, target, validation_pairs=40)
+    assert corpus.validation is not None
+    held = set(corpus.validation.source)
+    both = sum(source.count(sentence) for sentence in held) - 40  # training pairs of these sources
+    assert both > 0
+    assert corpus.dropped == {"train": {"held_out": both} if dropped else {}}
+    assert len(corpus.train) == 560 - both * dropped
+    assert held.isdisjoint(corpus.train.source) == dropped
+    assert any("held out, too" in note for note in corpus.notes) != dropped
+
+
 @pytest.mark.parametrize(("num_pairs", "held"), [(1, 0), (2, 1), (9, 1), (37, 3)])
 def test_small_corpora_keep_their_training_data(tmp_path: Path, num_pairs: int, held: int) -> None:
     lines = [str(i) for i in range(num_pairs)]

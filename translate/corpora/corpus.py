@@ -13,7 +13,7 @@ from translate.config.data import SPLITS, DataConfig, members_of
 from translate.config.names import counted, is_code, shorten, shown_path
 from translate.corpora import mixture
 from translate.corpora.document_rows import beside, context_notes
-from translate.corpora.filters import REASONS, filter_pairs, hold_out, overlap_of
+from translate.corpora.filters import REASONS, filter_pairs, hold_out, overlap_of, with_sources_of
 from translate.corpora.hub import load_clone, load_hub
 from translate.corpora.local_files import check_present, languages_in, load_directory, load_files
 from translate.corpora.mixture import Mixture
@@ -123,6 +123,12 @@ def _load_one(data: DataConfig, *, apart: bool) -> Corpus:
         few = len(split) < wanted[name] and not documents
         fewer = f", a tenth, since data.{name}_pairs={wanted[name]} are too many" if few else documents
         notes.append(f"{name} pairs held out of train with data.seed={data.seed}: {len(split):,}{fewer}")
+    again = with_sources_of(train, held.values()) if held and not documents else []
+    if 0 < len(again) <= len(train) // 10:
+        found.dropped["held_out"] = len(again)
+        train = train.without(again)
+    elif again:
+        notes.append(f"train pairs with a source that is held out, too: {len(again):,}")
     splits |= held | {"train": train}
     return _completed(data, raw.languages, splits, found.dropped, notes, found.num_read)
 

@@ -26,6 +26,7 @@ REASONS = {
     "duplicate": "repeated",
     "control_characters": "with gold links broken by control characters",
     "overlap": "that are also in validation or test",
+    "held_out": "with a source that is held out",
     "image": "whose image cannot be read",
     "beyond_limit": "beyond data.max_train_pairs",
 }
@@ -192,12 +193,16 @@ def hold_out(split: Split, wanted: Mapping[str, int], seed: int) -> tuple[Split,
     return left, {name: split.take(found) for name, found in rows.items()}
 
 
+def with_sources_of(train: Split, others: Iterable[Split]) -> list[int]:
+    """The rows of ``train`` whose sources are also in one of the others, sorted."""
+    sources = pyarrow.array(sorted({source for other in others for source in other.source}), pyarrow.string())
+    return rows_where(Column.of(train.source), lambda array: compute.is_in(array, value_set=sources)).tolist()
+
+
 def overlapping(train: Split, others: Sequence[Split]) -> list[int]:
     """The rows of ``train`` whose pairs are also in one of the others, sorted."""
     wanted = {pair for other in others for pair in zip(other.source, other.target)}
-    sources = pyarrow.array(sorted({source for source, _ in wanted}), pyarrow.string())
-    rows = rows_where(Column.of(train.source), lambda array: compute.is_in(array, value_set=sources))
-    return [row for row in rows.tolist() if (train.source[row], train.target[row]) in wanted]
+    return [row for row in with_sources_of(train, others) if (train.source[row], train.target[row]) in wanted]
 
 
 def overlap_of(train: Split, others: dict[str, Split], *, drop: bool) -> tuple[list[int], list[str]]:
