@@ -5,8 +5,10 @@ from pathlib import Path
 import pytest
 
 from tests.tiny_runs import train_tiny
+from translate.corpora.corpus import Corpus
 from translate.corpora.split import Split
 from translate.errors import UserError
+from translate.runs.fine_tuning import tell_seen
 from translate.runs.run_directory import RunDirectory
 from translate.runs.training_pairs import seen_pairs, write_pairs
 
@@ -22,6 +24,23 @@ def test_pairs_are_known_again(tmp_path: Path) -> None:
         *(True, False, False, True, False, False)
     ]
     assert seen_pairs(tmp_path, asked[:2], [["x", "x"], ["a", "b"]]) == [True, True]
+
+
+def test_a_run_knows_the_pairs_of_the_one_it_starts_from(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    start, run = RunDirectory(tmp_path / "start"), RunDirectory(tmp_path / "run")
+    for directory in (start, run):
+        directory.path.mkdir()
+    write_pairs(start, PAIRS)
+    assert write_pairs(run, Split(["it rains .", "Go ."], ["b", "d"]), start.path) == 2
+    asked = ["I love you .", "Stop!", "Go .", "no"]
+    assert seen_pairs(run.path, asked, [["a", "c", "d", "e"]]) == [True, True, True, False]
+    held = Split(asked, ["a", "c", "d", "e"])
+    tell_seen(start.path, Corpus("mine", "en", "fr", PAIRS, held, None, {}))
+    assert capsys.readouterr().out.startswith(
+        f"warning: {start.path} was trained on 2 of the 4 validation pairs, so their scores are too good; "
+    )
 
 
 def test_many_pairs_stay_small(tmp_path: Path) -> None:

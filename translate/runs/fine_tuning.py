@@ -14,6 +14,7 @@ from translate.models import Seq2Seq
 from translate.runs.load import load_into, read_choice, read_settings, stored_config
 from translate.runs.recipes import with_settings
 from translate.runs.run_directory import RunDirectory, check_is_run
+from translate.runs.training_pairs import seen_pairs
 from translate.text.languages import base
 from translate.text.tokenizer import TokenizerPair
 
@@ -124,6 +125,16 @@ def tell_other_languages(settings: Settings, corpus: Corpus) -> None:
             f"warning: {run.path} translates {theirs[0]} to {theirs[1]}, and these pairs are {ours[0]} to "
             f"{ours[1]}: little of it helps"
         )
+
+
+def tell_seen(run: Path, corpus: Corpus) -> None:
+    """Print how many pairs by which a run is judged were trained on by the one that it starts from."""
+    for name, split in (("validation", corpus.validation), ("test", corpus.test)):
+        if split is not None and (seen := sum(seen_pairs(run, split.source, [split.target]) or ())):
+            print(
+                f"warning: {run} was trained on {seen:,} of the {len(split):,} {name} pairs, so their scores "
+                f"are too good; give others by data.{name}.source and data.{name}.target"
+            )
 
 
 def guided_by_start(settings: Settings, model: Seq2Seq) -> int | None:

@@ -28,7 +28,7 @@ from translate.corpora.linkers import check_links
 from translate.errors import UserError
 from translate.runs.assembly import Assembly, Job, assemble
 from translate.runs.checkpoint import STATE, load_state, recover
-from translate.runs.fine_tuning import take_tokenizers, take_weights, tell_other_languages
+from translate.runs.fine_tuning import take_tokenizers, take_weights, tell_other_languages, tell_seen
 from translate.runs.hooks import PATIENCE
 from translate.runs.load import build_model, read_settings, stored_config, vocabulary_sizes
 from translate.runs.run_directory import RunDirectory, check_unused, step_folder
@@ -75,6 +75,7 @@ def start(job: Job, corpus: Corpus, config: DictConfig) -> Assembly:
         tell_unknown(tokenizers, settings, corpus)
         if other_run is not None:
             tell_other_languages(settings, corpus)
+            tell_seen(Path(other_run), corpus)
     model = build_model(settings.model, vocabulary_sizes(tokenizers), settings.run.plugins).to(job.device)
     if other_run is not None:
         print(take_weights(model, other_run))
@@ -85,7 +86,8 @@ def start(job: Job, corpus: Corpus, config: DictConfig) -> Assembly:
         directory.write_config(stored_text(config, settings))
         with aside(directory.tokenizer) as new:
             tokenizers.save(new)
-        repeated = len(corpus.train) - write_pairs(directory, corpus.train)
+        start = None if other_run is None else Path(other_run)
+        repeated = len(corpus.train) - write_pairs(directory, corpus.train, start)
         if repeated > MOST_REPEATED * len(corpus.train):
             print(f"note: {counted(repeated, 'repeated training pair')}; translate prepare drops repetitions")
         if len(corpus.train) < FEW:

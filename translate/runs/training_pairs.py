@@ -19,12 +19,17 @@ BYTES = 5  # of a fingerprint: of a million test pairs, two million others make 
 MAX_FILE = 1 << 30
 
 
-def write_pairs(directory: RunDirectory, split: Split) -> int:
-    """Write the fingerprints of a training split, in their order as numbers; returns how many there are."""
+def write_pairs(directory: RunDirectory, split: Split, start: Path | None = None) -> int:
+    """Write the fingerprints of a training split, in their order as numbers; returns how many there are.
+
+    Those of the run that this one starts from are added, for its model has read them, too.
+    """
     found = (_fingerprint(*pair) for block in split.blocks() for pair in zip(*block, strict=True))
     numbers = np.unique(np.fromiter(found, np.uint64, len(split)))
+    before = None if start is None else _read(start)
+    both = numbers if before is None else np.union1d(numbers, before)
     with aside(directory.training_pairs) as new:
-        new.write_bytes(numbers.astype("<u8").view(np.uint8).reshape(-1, 8)[:, :BYTES].tobytes())
+        new.write_bytes(both.astype("<u8").view(np.uint8).reshape(-1, 8)[:, :BYTES].tobytes())
     return len(numbers)
 
 
@@ -42,6 +47,18 @@ def seen_pairs(run: Path, sources: Sequence[str], references: Sequence[Sequence[
     Raises:
         UserError: if they are damaged.
     """
+    known = _read(run)
+    if known is None:
+        return None
+    asked = np.array(
+        [[_fingerprint(*pair) for pair in zip(sources, lines)] for lines in references], np.uint64
+    )
+    found: Any = np.isin(asked, known)
+    return [bool(seen) for seen in found.any(axis=0)]
+
+
+def _read(run: Path) -> np.ndarray | None:
+    """The fingerprints of a run as numbers (uint64), or ``None`` as :func:`seen_pairs`."""
     directory = RunDirectory(run)
     try:
         content = read_bounded(directory.training_pairs, root=run, limit=MAX_FILE)
@@ -51,11 +68,7 @@ def seen_pairs(run: Path, sources: Sequence[str], references: Sequence[Sequence[
         raise UserError(f"{shown_path(directory.training_pairs)}: damaged; remove it to go without it")
     known = np.zeros((len(content) // BYTES, 8), np.uint8)
     known[:, :BYTES] = np.frombuffer(content, np.uint8).reshape(-1, BYTES)
-    asked = np.array(
-        [[_fingerprint(*pair) for pair in zip(sources, lines)] for lines in references], np.uint64
-    )
-    found: Any = np.isin(asked, known.reshape(-1).view("<u8"))
-    return [bool(seen) for seen in found.any(axis=0)]
+    return known.reshape(-1).view("<u8")
 
 
 def _fingerprint(source: str, target: str) -> int:
