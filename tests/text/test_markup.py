@@ -7,7 +7,24 @@ from hypothesis import strategies as st
 from translate.text.markup import MARKUP, MAX_PASSES, read_markup
 
 PIECES = ["a", "Bc", " ", "  ", ".", "<", ">", "/", "b>", "<b>", "</b>", "<i x='1>'>", "</i>", "<br/>", "{0}"]
-PIECES += ["%s", "$", "#", "#b#", "%1", "{", "0}", "%", "s", "&amp;", "<!-- c -->", "\n", "é"]
+PIECES += [
+    "http://a",
+    "@a",
+    ".b",
+    "%s",
+    "$",
+    "#",
+    "#b#",
+    "%1",
+    "{",
+    "0}",
+    "%",
+    "s",
+    "&amp;",
+    "<!-- c -->",
+    "\n",
+    "é",
+]
 
 
 @pytest.mark.parametrize(
@@ -30,7 +47,10 @@ PIECES += ["%s", "$", "#", "#b#", "%1", "{", "0}", "%", "s", "&amp;", "<!-- c --
         ("<a href=\"x>y\" b>z</a>", "z", ["<a href=\"x>y\" b>", "</a>"]),
         ("a < b > c, 50% discount, 9 % sure", "a < b > c, 50% discount, 9 % sure", []),
         ("&lt;b&gt; &amp;", "&lt;b&gt; &amp;", []),
-        ("<john@example.org> <3", "<john@example.org> <3", []),
+        ("<john@example.org> <3", "<3", ["<john@example.org>"]),
+        ("See https://a.b/c?d=e#f. (or ftp://g)", "See. (or)", ["https://a.b/c?d=e#f", "ftp://g"]),
+        ("mail a.b+c@d-e.org, not @you or a@b", "mail, not @you or a@b", ["a.b+c@d-e.org"]),
+        ("{% include a.md %} x", "x", ["{% include a.md %}"]),
         ("<<b>b>", "< b>", ["<b>"]),
     ],
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Inline markup of a sentence: XML and HTML tags, and placeholders such as ``{0}`` and ``%s``.
+"""Inline markup of a sentence: XML and HTML tags, and placeholders: ``{0}``, ``%s``, addresses on the net.
 
 Markup is removed from a sentence before it is translated. Each item keeps its position, and a start tag the
 end tag that closes it.
@@ -18,10 +18,11 @@ _PLACEHOLDER = (
     r"\{\{\s*+[\w.-]++\s*+\}\}|[$%#]?\{[\w.-]*+(?:![rsa])?(?::[^{}\s]*+)?\}"
     r"|%(?:\([\w.-]++\)|\d++\$)?[-+#0]*+\d*+(?:\.\d++)?(?:hh|h|ll|l|z|j|t)?[diouxXeEfFgGcspn@](?![^\W\d_])"
     r"|%(?:L?\d{1,2}|(?<!\d%)[A-Z][A-Z0-9_]++)(?!\w)(?:%(?!\w))?"  # of Qt, and names: %1, %PRODUCTNAME
-    r"|\$\(\w++\)|\$[A-Za-z_][\w.]*+\$|\#[A-Za-z_]\w*+\#"
+    r"|\$\(\w++\)|\$[A-Za-z_][\w.]*+\$|\#[A-Za-z_]\w*+\#|\{%[^{}%]*+%\}"
+    r"|(?<!\w)(?:https?|ftp)://[!#-;=?-~]*[A-Za-z0-9/=#&%+-]|<?(?<![\w.+-])[\w.+-]++@[\w-]++(?:\.[\w-]++)++>?"
 )
 MARKUP = re.compile(rf"(?P<tag>{_TAG})|(?P<placeholder>{_PLACEHOLDER})", re.DOTALL)
-_OPENER = re.compile("[<{%$#]")  # all markup has one of them
+_OPENER = re.compile("[<{%$#@]|:(?=//)")  # all markup has one of them
 MAX_PASSES = 8  # of removing markup that only the removal of other markup has made
 _NAME = re.compile(r"</?([A-Za-z_][\w:.-]*+)")
 # HTML elements without content, which need no slash.

@@ -16,6 +16,7 @@ _SPECIAL = re.compile(r"[\\`*\[\]]|(?<![^\W_])_|_(?![^\W_])|<(?=[A-Za-z/!?])|&(?
 _LINE_START = re.compile(r"(?=[#>]|[-+=](?:\s|$)|(?:-\s*){3})|(?<=\d)(?=[.)](?:\s|$))")
 _EMPHASIS = {"em": "em", "strong": "strong", "s": "s"}  # tokens of the parser -> elements of HTML
 _GITHUB = re.compile(r"^\[[ xX]\] |\[\^[^\[\]\s|]+\]:?")  # the box of a task, and a footnote or its mark
+_ALERT = re.compile(r"\[!\w+\]")  # of GitHub: [!NOTE] on the first line of a quotation
 _HTML_TAG = re.compile(r"<(/?)([A-Za-z][\w-]*)")
 
 
@@ -98,6 +99,7 @@ class _Block(TaggedText):
         pairs = _html_pairs(children)
         path: list[tuple[int, str]] = []  # the number and the end of each open element
         skipped = False
+        line = 0  # the first child of the line
         for index, child in enumerate(children):
             kind, _, side = child.type.rpartition("_")
             if child.markup == "autolink":
@@ -106,6 +108,8 @@ class _Block(TaggedText):
                     self.add_tag("alone", index, f"<{children[index + 1].content}>")
             elif skipped:
                 continue
+            elif child.type == "text" and _ALERT.fullmatch(child.content):
+                self.add_tag("alone", index, child.content)
             elif child.type == "text":
                 end = 0
                 for mark in _GITHUB.finditer(child.content):
@@ -119,8 +123,11 @@ class _Block(TaggedText):
                 prefix = next(self.breaks, "")
                 if child.type == "hardbreak":
                     self.add_tag("break", index, f"\\\n{prefix}")
+                elif _is_heading(children[line:index]):
+                    self.add_tag("break", index, f"\n{prefix}")
                 else:
                     self.add(" ")
+                line = index + 1
             elif side == "open":
                 path.append((index, f"]{_address(child, 'href')}" if kind == "link" else child.markup))
                 self.add_tag("start", index, "[" if kind == "link" else child.markup)
@@ -157,6 +164,14 @@ class _Block(TaggedText):
         written = super().write(run)
         begins = bool(run) and isinstance(run[0], str) and _starts(written)
         return _LINE_START.sub(r"\\", written, count=1) if begins else written
+
+
+def _is_heading(line: Sequence[Any]) -> bool:
+    """Whether a line stands for itself: an alert of GitHub, or all of it is strong."""
+    line = [child for child in line if child.content or child.type != "text"]
+    kinds = [child.type for child in line]
+    strong = kinds[:1] == ["strong_open"] and kinds[-1] == "strong_close" and kinds.count("strong_open") == 1
+    return strong or (kinds == ["text"] and _ALERT.fullmatch(line[0].content) is not None)
 
 
 def _starts(text: str) -> bool:
