@@ -130,6 +130,15 @@ def test_held_out_pairs_that_are_all_in_train_flatter(tmp_path: Path) -> None:
         load(tmp_path, ["a", "b"], ["x", "y"], validation=given, drop_overlap=True)
 
 
+def test_languages_that_were_taken_for_each_other_are_told(tmp_path: Path) -> None:
+    english, french = ["The dog sleeps.", "It is late."], ["Le chien dort.", "Il est tard."]
+    assert load(tmp_path, english, french).notes == ()
+    assert load(tmp_path, french, english).notes == (
+        "warning: most sources are French, and most of their translations English: exchange the languages, "
+        "data.source_language and data.target_language, or the sides",
+    )
+
+
 @pytest.mark.parametrize("at_once", [1 << 20, 13])
 def test_repetitions_are_those_that_a_set_finds(monkeypatch: pytest.MonkeyPatch, at_once: int) -> None:
     monkeypatch.setattr(filters, "AT_ONCE", at_once)

@@ -9,7 +9,6 @@ import pytest
 
 pytest.importorskip("duckdb", reason="DuckDB is not installed")
 pytest.importorskip("pyspark", reason="PySpark is not installed")
-pytest.importorskip("py3langid", reason="py3langid is not installed")
 if shutil.which("java") is None:
     pytest.skip("Java is not installed", allow_module_level=True)
 

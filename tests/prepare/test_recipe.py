@@ -123,7 +123,6 @@ def test_a_folder_with_other_files_is_refused(tmp_path: Path, translate_command:
 
 def test_columns_on_the_command_line(tmp_path: Path, translate_command: Command) -> None:
     pytest.importorskip("duckdb", reason="DuckDB is not installed")
-    pytest.importorskip("py3langid", reason="py3langid is not installed")
     table = tmp_path / "pairs.csv"
     table.write_text("".join(f'x,"{s}","{t}"\n' for s, t in grammar_pairs(50)))
     fields = [f"corpora.pairs.{side}_field={number}" for side, number in (("source", 2), ("target", 3))]
@@ -140,7 +139,6 @@ def test_columns_on_the_command_line(tmp_path: Path, translate_command: Command)
 
 def test_a_recipe_and_the_command_line_together(tmp_path: Path, translate_command: Command) -> None:
     pytest.importorskip("duckdb", reason="DuckDB is not installed")
-    pytest.importorskip("py3langid", reason="py3langid is not installed")
     pairs = grammar_pairs(200)
     first, second = write_pairs(tmp_path, "a", pairs[:120]), write_pairs(tmp_path, "b", pairs[120:])
     recipe = tmp_path / "r.yaml"

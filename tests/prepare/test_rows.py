@@ -154,7 +154,6 @@ def test_keys_are_those_of_every_machine() -> None:
 
 
 def test_languages_are_identified() -> None:
-    pytest.importorskip("py3langid", reason="py3langid is not installed")
     texts = {
         "en": "The council shall publish its decision within a month .",
         "fr": "Le conseil publie sa décision dans un délai d'un mois .",

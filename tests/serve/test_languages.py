@@ -4,8 +4,6 @@ import pytest
 
 from translate.serve.languages import identify
 
-pytest.importorskip("py3langid", reason="needs py3langid")
-
 LINES = {
     "A man in an orange hat is looking at something.": "en",
     "Les enfants jouent dans le jardin.": "fr",

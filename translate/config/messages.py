@@ -97,7 +97,7 @@ def explain(error: ValidationError, annotation: Any, path: str, value: Any) -> s
         return f"{where}: expected a finite number, got {show(got)}"
     inner = got if isinstance(got, str) else "..."
     hint = f"; write {where}.{_field_names(kind)[0]}={shorten(inner)}" if is_dataclass(kind) else ""
-    return f"{where}: {_refused(kind, got)}{hint}"
+    return f"{where}: {_refused(kind, got)}{did_you_mean(named_elsewhere(where)) or hint}"
 
 
 def beyond(value: Any) -> str:

@@ -22,6 +22,7 @@ from translate.corpora.split import RawCorpus, Split, SplitReader
 from translate.errors import UserError
 from translate.grammar.generator import generate
 from translate.text.file_writing import explain_write_errors, scratch
+from translate.text.languages import are_swapped, language_name
 from translate.text.lines import read_lines, user_path
 
 LONGEST_SUFFIX = 50  # characters of a language in a file's name
@@ -158,6 +159,12 @@ def _completed(
     told = [*notes, *told]
     if len(train) and all(source == target for source, target in islice(zip(train.source, train.target), 99)):
         told.append("warning: source and target are the same; expected a text and its translation")
+    if data.read == "text" and are_swapped((train.source, train.target), languages):
+        source, target = map(language_name, languages)
+        told.append(
+            f"warning: most sources are {target}, and most of their translations {source}: exchange the "
+            "languages, data.source_language and data.target_language, or the sides"
+        )
     return Corpus(data.name, *languages, train, validation, test, {"train": dropped}, tuple(told), num_read)
 
 

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Iterator
 
 from translate.text.languages import base, identifier_of
 
-_NEEDED = "filters.language (null does without)", "prepare"
 MAX_CHARACTERS = 100  # of a side that are read; more make it hardly surer
 # The languages with most text, among which a sentence that is not in its own language is looked for. Rare
 # ones would be found in short sentences of their larger neighbours.
@@ -43,10 +42,10 @@ def identify(texts: Iterable[str], pair: tuple[str, str]) -> Iterator[tuple[str,
 
     By naive Bayes over sequences of bytes (Lui and Baldwin 2012).
     """
-    identifier = identifier_of(tuple(sorted({*_WORLD.split(), *map(base, pair)})), *_NEEDED)
+    identifier = identifier_of(tuple(sorted({*_WORLD.split(), *map(base, pair)})))
     return (identifier.classify(text[:MAX_CHARACTERS]) for text in texts)
 
 
 def is_known(code: str) -> bool:
     """Whether the identifier knows a language."""
-    return identifier_of((base(code),), *_NEEDED) is not None
+    return identifier_of((base(code),)) is not None

@@ -194,7 +194,7 @@ def _check_recipe(settings: Settings, model: Seq2Seq) -> None:
     if scheduled and training.guided_alignment:
         raise UserError(
             "training.guided_alignment: expected teacher forcing throughout, since links are known only for "
-            "the reference translation"
+            "the reference translation; leave one of both out: training.guided_alignment=0"
         )
     if training.r_drop and not any(getattr(module, "p", 0.0) for module in model.modules()):
         raise UserError("training.r_drop: expected dropout, by which two passes differ; model.dropout is 0")

@@ -288,7 +288,8 @@ def _without_links(
     short = 2 * sum(max(both) <= LONGEST for both in lengths) >= len(lengths)
     attention = OmegaConf.select(config, "model.attention._target_")
     aligns = attention is None or getattr(resolve_target(attention, config.run.plugins), "aligns", True)
-    if not (aligns and short) or config.data.read != "text" or config.data.context_sentences:
+    forcing = config.training.teacher_forcing.decay is None and config.model.get("teacher_forcing", 1) == 1
+    if not (aligns and short and forcing) or config.data.read != "text" or config.data.context_sentences:
         chosen.pop("training.guided_alignment", None)  # for the links of words in single sentences
     elif linking > MOST_LINKING * seconds and chosen.pop("training.guided_alignment", None):
         in_words = f"{linking / 60:.0f} minutes" if linking > 90 else f"{max(2, linking):.0f} seconds"

@@ -16,11 +16,9 @@ def identify(text: str, among: Sequence[str]) -> tuple[str, float]:
     Args:
         text: its first ``MAX_CHARACTERS`` characters are read.
         among: codes such as ``en``, without a country.
-    Raises:
-        UserError: if the package ``py3langid`` is missing.
     """
     start = text[:MAX_CHARACTERS]
-    identifier = identifier_of(tuple(sorted(among)), "language identification", "serve")
+    identifier = identifier_of(tuple(sorted(among)))
     if identifier is None or not any(map(str.isalpha, start)):
         return among[0], 0.0
     language, probability = identifier.classify(start)

@@ -1,12 +1,12 @@
 """The languages of codes and of texts."""
 
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from translate.errors import optional
-
 _LINES = Path(__file__).with_name("languages.txt").read_text(encoding="utf-8").splitlines()
+SOME, MOST = 300, 0.8  # lines whose languages are looked at, and their share that tells
 _NAME_OF = dict(line.split(" ", 1) for line in _LINES)
 _CODE_OF = {name.casefold(): code for code, name in _NAME_OF.items()}
 
@@ -32,20 +32,36 @@ def base(code: str) -> str:
     return code.strip().replace("_", "-").partition("-")[0].casefold()
 
 
-@lru_cache(maxsize=16)
-def identifier_of(languages: tuple[str, ...], user: str, extra: str) -> Any:
-    """py3langid's identifier of these languages alone; ``None`` if it knows none of them.
+def build_identifier(languages: Sequence[str]) -> Any:
+    """py3langid's identifier of these languages alone; ``None`` if it knows none of them. It takes 90 MB."""
+    from py3langid import langid  # takes half a second
 
-    Args:
-        languages: their codes.
-        user, extra: as of :func:`optional`.
-
-    Raises:
-        UserError: if the package is missing.
-    """
-    library = optional("py3langid.langid", user, extra)
-    identifier = library.LanguageIdentifier.from_model_file(library.MODEL_FILE, norm_probs=True)
+    identifier = langid.LanguageIdentifier.from_model_file(langid.MODEL_FILE, norm_probs=True)
     known = [language for language in languages if language in identifier.labels]
     if known:
         identifier.set_languages(known)
     return identifier if known else None
+
+
+identifier_of = lru_cache(maxsize=16)(build_identifier)
+
+
+def are_swapped(sides: Sequence[Sequence[str]], languages: Sequence[str]) -> bool:
+    """Whether most lines of source and target are in the language of the other side.
+
+    Args:
+        sides: the lines of both.
+        languages: their codes; of unknown ones nothing is said.
+    """
+    codes = [base(language) for language in languages]
+    if (
+        codes[0] == codes[1]
+        or not all(map(is_language, codes))
+        or not (identifier := build_identifier(codes))
+    ):
+        return False
+    for lines, other in zip(sides, reversed(codes), strict=True):
+        some = lines[:: len(lines) // SOME or 1]
+        if sum(identifier.classify(line)[0] == other for line in some) < MOST * len(some):
+            return False
+    return True
