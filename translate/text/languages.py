@@ -54,11 +54,9 @@ def are_swapped(sides: Sequence[Sequence[str]], languages: Sequence[str]) -> boo
         languages: their codes; of unknown ones nothing is said.
     """
     codes = [base(language) for language in languages]
-    if (
-        codes[0] == codes[1]
-        or not all(map(is_language, codes))
-        or not (identifier := build_identifier(codes))
-    ):
+    told_apart = all(sides) and codes[0] != codes[1] and all(map(is_language, codes))
+    identifier = build_identifier(codes) if told_apart else None
+    if identifier is None:
         return False
     for lines, other in zip(sides, reversed(codes), strict=True):
         some = lines[:: len(lines) // SOME or 1]
