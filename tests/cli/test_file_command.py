@@ -1,5 +1,6 @@
 """`translate file` writes what the server would answer: the same kind of file, with its markup."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -123,5 +124,14 @@ def test_a_sentence_without_a_tag_is_told_where_every_corpus_had_one(
     assert translate_command("file", run, note, "--out", out, "--tag", "<one>").err == ""
     found = translate.load(run).translate(["<one> it rains .", "<one> it is cold ."])
     assert out.read_text().split() == " ".join(result.text for result in found).split()
+    lines, there = tmp_path / "lines.txt", ("--source", note, "--reference", note.with_name("r.txt"))
+    there[-1].write_text("il pleut .\n")
+    translate_command("evaluate", run, *there, "--tag", "<one>", "--out", lines)
+    (scored,) = translate.load(run).translate(["<one> it rains . it is cold ."])
+    assert lines.read_text() == f"{scored.text}\n"
+    compared = translate_command("compare", f"mine={lines}", run, *there, "--tag", "<one>", "--json").out
+    assert json.loads(compared)["systems"][1]["identical"]
+    wrong = translate_command("compare", run, *there, "--tag", "<x>")
+    assert "--tag <x>: the run was not trained with it; it knows <one>" in wrong.err
     wrong = translate_command("file", run, note, "--out", out, "--tag", "<x>")
     assert "--tag <x>: the run was not trained with it; it knows <one>" in wrong.err

@@ -220,7 +220,7 @@ def test_a_corpus_without_validation_and_test(tmp_path: Path, capsys: pytest.Cap
     )
     output = capsys.readouterr().out
     assert "validation none, test none" in output
-    assert "no test split, so no final scores" in output
+    assert "holds one out), so no final scores" in output
     assert rows(run, "validation") == []
     assert os.readlink(run / "checkpoints" / "best") == os.readlink(run / "checkpoints" / "last")
     scores, alignment, card = (run / "scores.json", run / "alignment.json", run / "README.md")

@@ -12,6 +12,7 @@ from translate.cli.console import print_warnings
 from translate.cli.options import (
     AsJson,
     BeamSize,
+    Tag,
     TranslationMachine,
     check_direction,
     check_languages,
@@ -21,6 +22,7 @@ from translate.cli.options import (
     option,
     print_engine,
     run_names,
+    tagged,
     with_groups,
 )
 from translate.cli.test_sets import EvaluationFiles, EvaluationSet, seen_line, seen_scores
@@ -47,6 +49,7 @@ class ComparisonOptions:
         Path | None, option("FILE", "Draw BLEU by the length of the sentences: .png, .pdf or .svg.")
     ] = None
     beam_size: BeamSize = None
+    tag: Tag = None
 
 
 @with_groups
@@ -86,8 +89,10 @@ def compare(
 
         check_extension(comparing.figure)  # before anything is translated
         check_place(comparing.figure)
-    if comparing.beam_size is not None and not any(system.is_run for system in given):
-        raise UserError("--beam-size: it has no effect on files of translations; compare a run, too")
+    if not any(system.is_run for system in given):
+        for name, value in (("--beam-size", comparing.beam_size), ("--tag", comparing.tag)):
+            if value is not None:
+                raise UserError(f"{name}: it has no effect on files of translations; compare a run, too")
     if files.number != 1:
         raise UserError(f"compare: {files.number} test sets; expected one")
     (test,) = files.read()
@@ -163,11 +168,12 @@ def _translations(
     # A file that does not fit is refused before the runs translate.
     texts = {system.name: _read(system, test) for system in given if not system.is_run}
     translators = {system.name: machine.load(system.path) for system in given if system.is_run}
+    tagging = {name for name, each in translators.items() if comparing.tag in each.tokenizers.source.tags}
     for name, translator in translators.items():
         print_engine(translator.engine)
-        found = translate_all(
-            translator, test.source, beam_size=comparing.beam_size, batch_size=machine.batch_size
-        )
+        tag = comparing.tag if name in tagging or not tagging else None  # of runs that know it, if any does
+        sources, beam = tagged(translator, tag, test.source), comparing.beam_size
+        found = translate_all(translator, sources, beam_size=beam, batch_size=machine.batch_size)
         texts[name] = [result.text for result in found]
         print_warnings(translator, name)
     languages = (translator.languages[1] for translator in translators.values())

@@ -12,12 +12,14 @@ from translate.cli.options import (
     BeamSize,
     Ensemble,
     Run,
+    Tag,
     TranslationMachine,
     check_direction,
     check_place,
     flag,
     option,
     print_engine,
+    tagged,
     with_groups,
 )
 from translate.cli.source_options import most_context, other_length
@@ -69,6 +71,7 @@ class ScoreOptions:
 
     beam_size: BeamSize = None
     ensemble: Ensemble = None
+    tag: Tag = None
     lowercase: Annotated[
         bool, flag("--lowercase", "Add BLEU of lower-cased tokens, which some publications report.")
     ] = False
@@ -195,7 +198,7 @@ def _row(
         print_note(f"{counted(len(test.source), 'sentence')} to translate and to score; TER takes longest")
     results = translate_all(
         translator,
-        test.source,
+        tagged(translator, scoring.tag, test.source),
         beam_size=scoring.beam_size,
         batch_size=machine.batch_size,
         context=test.context,

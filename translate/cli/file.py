@@ -7,7 +7,16 @@ from typing import Annotated
 import typer
 
 from translate.cli.console import print_warnings, progress
-from translate.cli.options import Run, TranslationMachine, check_place, languages_of, option, with_groups
+from translate.cli.options import (
+    Run,
+    Tag,
+    TranslationMachine,
+    check_place,
+    languages_of,
+    option,
+    tagged,
+    with_groups,
+)
 from translate.cli.text import options_of
 from translate.cli.text_options import (
     AlignmentOptions,
@@ -16,7 +25,7 @@ from translate.cli.text_options import (
     SampleOptions,
     SearchOptions,
 )
-from translate.config.names import counted, listed, shorten, shown_path
+from translate.config.names import counted, shown_path
 from translate.errors import UserError
 
 TOGETHER = 1024  # sentences
@@ -27,9 +36,7 @@ def file(
     run: Run,
     document: Annotated[Path, typer.Argument(metavar="FILE", help="The file to translate.")],
     *,
-    tag: Annotated[
-        str | None, option("TAG", "For a run of a mixture with tags: the one before its sentences, as <law>.")
-    ] = None,
+    tag: Tag = None,
     out: Annotated[Path, option("FILE", "The translated file, of the same kind.")],
     search: SearchOptions,
     lengths: LengthOptions,
@@ -55,6 +62,8 @@ def file(
     languages = languages_of(run)
     if not document.exists():
         raise UserError(f"{shown_path(document)}: {missing(document)}")
+    if document.is_dir():
+        raise UserError(f"{shown_path(document)}: a folder; expected one file")
     if document.suffix.lower() not in FORMATS:
         raise UserError(
             f"{shown_path(document)}: unknown kind of file; expected one of {', '.join(FORMATS)}; for "
@@ -65,16 +74,10 @@ def file(
     check_place(out, document)
     content = read_bounded(document, limit=MAX_BYTES)
     found = read(str(document), content, *languages)
-    sentences = found.sentences
-
     translator = machine.load_ensemble(run, search.ensemble)
     if translator.reads != "text":
         raise UserError(f"{shown_path(run)} reads pictures; expected a run that translates text alone")
-    if tag is not None and tag not in (tags := translator.tokenizers.source.tags):
-        known = f"it knows {listed(tags)}" if tags else "it knows none"
-        raise UserError(f"--tag {shorten(tag)}: the run was not trained with it; {known}")
-    if tag is not None:
-        sentences = [f"{tag} {sentence}" for sentence in sentences]
+    sentences = tagged(translator, tag, found.sentences)
     output, markup, terms = OutputOptions(), AlignmentOptions(markup=True), search.terms()
     options = options_of(translator, output, markup, search, lengths, SampleOptions(), machine, terms)
     most = translator.most_context

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, get_args, g
 import typer
 
 from translate.cli.console import print_note
-from translate.config.names import is_code, listed, shown_path
+from translate.config.names import is_code, listed, shorten, shown_path
 from translate.errors import UserError
 
 if TYPE_CHECKING:
@@ -49,6 +49,9 @@ Ensemble = Annotated[
         "Average the probabilities with those of this run, which must have the same target "
         "vocabulary; may be given several times.",
     ),
+]
+Tag = Annotated[
+    str | None, option("TAG", "For a run of a mixture with tags: the one before its sentences, as <law>.")
 ]
 Engine = Annotated[
     Literal["torch", "ctranslate2", "auto"],
@@ -189,6 +192,16 @@ def note_unfinished(run: Path) -> None:
             f"{run}: its alignments are not calibrated yet, and may be worse than they can be; training ends "
             f"with it, and so does: translate align calibrate {run} --source FILE --target FILE"
         )
+
+
+def tagged(translator: "Translator", tag: str | None, sentences: Sequence[str]) -> Sequence[str]:
+    """The sentences behind a tag, if one is given; raises ``UserError`` if the run does not know it."""
+    if tag is None:
+        return sentences
+    if tag not in (tags := translator.tokenizers.source.tags):
+        known = f"it knows {listed(tags)}" if tags else "it knows none"
+        raise UserError(f"--tag {shorten(tag)}: the run was not trained with it; {known}")
+    return [f"{tag} {sentence}" for sentence in sentences]
 
 
 def print_engine(choice: "EngineChoice") -> None:

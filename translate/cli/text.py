@@ -105,7 +105,7 @@ def text(
     words = sentences or []
     if len(words) > 1 and all(word.isascii() and f"a{word.strip('.,!?')}".isalpha() for word in words):
         print_note(f"{len(words)} sentences of one word each; a sentence of several is put in quotes")
-    if translator.reads == "text" and any(len(split(word)) > 1 for word in words):
+    if translator.reads == "text" and any(_are_sentences(word) for word in words):
         print_note("several sentences in one pair of quotes are translated as one, which may leave some out")
     for setting in filter(re.compile(r"[a-z_]+[._][a-z_.]+=\S*").fullmatch, words):
         print_note(f"{shorten(setting)} is translated; settings here are options (see translate text --help)")
@@ -172,6 +172,11 @@ def _blocks(sentences: list[str] | None, warnings: Counter[str]) -> Iterator[lis
     if sys.stdin is not None and sys.stdin.isatty():
         print_note("type sentences, one a line; Ctrl-D ends the input")
     return gather(input_lines(warnings))
+
+
+def _are_sentences(text: str) -> bool:
+    """Whether a text has several sentences with letters."""
+    return sum(any(map(str.isalpha, text[start:end])) for start, end in split(text)) > 1
 
 
 def _refuse_file(run: Path, sentences: list[str], *, pictures: bool) -> None:

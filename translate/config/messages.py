@@ -242,7 +242,8 @@ def own_file_hint(text: str) -> str:
 def _files_hint(given: str, file: str) -> str:
     """The message for a file of sentences that is given in another way."""
     source = f"data.train.source={shorten(file)}"
-    target = "" if file.removesuffix(".gz").endswith(TABLES) else " data.train.target=FILE"
+    is_table = file.removesuffix(".gz").endswith(TABLES)
+    target = "" if is_table else " data.train.target=FILE, or both in one table, such as .tsv"
     return f"{shorten(given)}: sentences are given as data=files {source}{target}"
 
 

@@ -69,8 +69,8 @@ class Corpus:
             lines.append(f"dropped from {name}: {_describe(reasons) or 'none'}")
         if not (is_code(self.source_language) and is_code(self.target_language)):
             lines.append(
-                f"note: {shorten(self.source_language)} to {shorten(self.target_language)}: clients of a "
-                "server ask for codes: data.source_language=CODE data.target_language=CODE, such as en"
+                f"note: {shorten(self.source_language)} to {shorten(self.target_language)}: the run and its "
+                "server keep these names; codes are given as data.source_language=en data.target_language=fr"
             )
         return [*lines, *self.notes]
 

@@ -112,7 +112,7 @@ def _check_sides(split: str, files: FileSplit, languages: tuple[str, str]) -> No
 def pair_of(source: str | Path, target: str | Path) -> Split:
     """Read two parallel files; raises ``UserError`` if one is longer, both are empty, or both are one."""
     if Path(source) == Path(target):
-        raise UserError(f"{_short(source)} is both source and target")
+        raise UserError(f"{_short(source)} is both source and target; expected a file for each of them")
     blocks = list(_pair_blocks(Path(source), Path(target)))
     source_lines, target_lines = ([line for block in blocks for line in block[side]] for side in (0, 1))
     return Split(source_lines, target_lines)
@@ -131,8 +131,8 @@ def _pair_blocks(source: Path, target: Path) -> Iterator[tuple[list[str], list[s
         for path, lines in ((source, first), (target, second)) if count == 0 else ():
             if len(lines) > 1 and all("\t" in line for line in lines):
                 raise UserError(
-                    f"{_short(path)}: every line has a tab, so this is a table, which is given without a "
-                    "file of translations"
+                    f"{_short(path)}: every line has a tab, so this is a table: data.train.source takes one "
+                    "alone, named .tsv; elsewhere each side is a file, as cut -f1 and cut -f2 write them"
                 )
         both = min(len(first), len(second))
         if both:
@@ -251,7 +251,10 @@ def _languages(data: DataConfig) -> tuple[str, str]:
         return source or "source", target or "target"
     first = ""
     if {".tsv", ".csv"} & set(Path(str(data.train.source)).suffixes):
-        first = "; if its first line is a pair, write data.source_field=1 data.target_field=2"
+        first = (
+            "; if its first line is a pair, write data.source_field=1 data.target_field=2, and the languages "
+            "of the columns, such as data.source_language=en data.target_language=fr"
+        )
     shown = listed(cut(name, 40) for name in names)
     if any("\t" in name for name in names):
         first = "; its columns are apart by tabs, so name it .tsv"

@@ -73,7 +73,7 @@ def pairs_of_run(
         raise UserError(
             f"{directory.path}: the run names data outside of its folder ({shorten(str(named))}), which is "
             "read only if you ask for it: add --data-from-run if it is yours, or give other pairs by "
-            "--source FILE and a file of their translations"
+            "--source FILE and --target FILE, or --reference FILE"
         )
     try:
         corpus = load_corpus(data)

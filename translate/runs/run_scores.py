@@ -209,8 +209,9 @@ def finish(
     print(f"model card {directory.card}")
     changes = changes_since_start(progress, directory)
     sources = islice((corpus.test or corpus.validation or corpus.train).source, MOST_TRIED)
-    safe = (line for line in sources if line.isprintable() and line.strip() and line[0] != "-")
-    sentence = next((line for line in safe if len(line) <= LONGEST_TRIED), "A sentence.")
+    short = [line for line in sources if len(line) <= LONGEST_TRIED and line.isprintable() and line.strip()]
+    safe = [line for line in short if line[0] != "-"] or ["A sentence."]
+    sentence = max(safe, key=_is_plain)  # the first of equals
     print(*closing_lines(settings, progress, scores, changes, directory, sentence), sep="\n")
 
 
@@ -262,9 +263,15 @@ def score_split(translator: Translator, split: Split, *, ambiguous: bool = False
 def final_lines(scores: dict[str, Any] | None) -> list[str]:
     """Test scores for the terminal."""
     if scores is None:
-        return ["no test split, so no final scores; translate evaluate scores any pairs"]
+        told = "no test split (data.test_pairs=500 holds one out), so no final scores"
+        return [f"{told}; translate evaluate scores any pairs"]
     lines = [f"test: {line}" for line in score_lines(scores)]
     for name, own in scores.get("corpora", {}).items():
         values = f"BLEU {own['bleu']:.2f}  chrF {own['chrf']:.2f}  TER {own['ter']:.2f}"
         lines.append(f"test of {name}: {values}  ({counted(own['pairs'], 'pair')})")
     return lines
+
+
+def _is_plain(line: str) -> bool:
+    """Whether hardly any character of a sentence is neither a letter nor a space."""
+    return sum(character.isalpha() or character.isspace() for character in line) >= 0.85 * len(line)

@@ -234,7 +234,7 @@ async def _document(asked: Asked) -> tuple[str, dict[str, Any], bytes]:
     expected = fields.get("key")
     known = isinstance(key, str) and key.isascii() and isinstance(expected, str)
     if not known or not hmac.compare_digest(str(expected), str(key)):
-        raise RefusalError(404, "there is no such document, or it was kept long enough")
+        raise RefusalError(404, "there is no such document; a translation is fetched once, within 15 minutes")
     return name, fields, content
 
 
