@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from translate.alignment.alignment import AlignmentChoice
-from translate.alignment.calibrate import THRESHOLDS, Calibration, Direction, calibrate
+from translate.alignment.calibrate import THRESHOLDS, Calibration, calibrate
 from translate.alignment.methods import align
 from translate.alignment.pairs import EncodedPair
+from translate.config.settings import AlignmentConfig
 from translate.errors import UserError
 from translate.grammar.generator import generate
 from translate.links.links import Gold, parse_gold, score
@@ -62,7 +63,7 @@ PLANTS = [(0, 0, 0), (1, 2, 1), (2, 1, 0), (2, 0, 1)]
 def test_gold_finds_the_planted_head(fake_model, planted):
     pairs, golds = _pairs(40)
     model = fake_model(_planted(planted, 3, 5), 3, 5)
-    result = calibrate(Direction(model, pairs), golds, batch_size=16)
+    result = calibrate(model, pairs, golds, batch_size=16)
     layer, head, shift = planted
     assert replace(result.choice, threshold=0.0) == AlignmentChoice(layer, (head,), shift)
     assert result.criterion == "aer"
@@ -74,7 +75,7 @@ def test_table_equals_align_and_score(fake_model):
     pairs, golds = _pairs(11)
     golds = [Gold(frozenset(list(gold.sure)[::2]), gold.possible) for gold in golds]
     model = fake_model(_planted((1, 0, 1), 2, 2, noise=1.5), 2, 2)
-    result = calibrate(Direction(model, pairs), golds, batch_size=4)
+    result = calibrate(model, pairs, golds, batch_size=4)
     for row in result.table:
         links = [alignment.links() for alignment in align(model, pairs, row.choice)]
         assert row.aer == pytest.approx(score(links, golds).aer)
@@ -84,7 +85,7 @@ def test_table_equals_align_and_score(fake_model):
 @pytest.mark.parametrize("planted", PLANTS)
 def test_estimated_links_find_the_planted_head(fake_model, planted):
     pairs, _ = _pairs(40)
-    result = calibrate(Direction(fake_model(_planted(planted, 3, 5), 3, 5), pairs))
+    result = calibrate(fake_model(_planted(planted, 3, 5), 3, 5), pairs)
     layer, head, shift = planted
     assert replace(result.choice, threshold=0.0) == AlignmentChoice(layer, (head,), shift)
     assert (result.criterion, result.aer) == ("aligner", None)
@@ -113,7 +114,7 @@ def test_without_gold_the_choice_is_nearly_as_good_as_with_it(fake_model, langua
         return weights / weights.sum(-1, keepdims=True)
 
     model = fake_model(attend, 2, 3)
-    known, estimated = calibrate(Direction(model, pairs), golds), calibrate(Direction(model, pairs))
+    known, estimated = calibrate(model, pairs, golds), calibrate(model, pairs)
     assert (estimated.choice.layer, estimated.choice.heads, estimated.choice.shift) == (1, (2,), 0)
     found = score([each.links() for each in align(model, pairs, estimated.choice)], golds)
     largest = score([each.links(0) for each in align(model, pairs, estimated.choice)], golds)
@@ -124,11 +125,11 @@ def test_without_gold_the_choice_is_nearly_as_good_as_with_it(fake_model, langua
 def test_too_few_estimated_links_decide_nothing(fake_model):
     pairs, _ = _pairs(3)
     model = fake_model(_planted((0, 2, 1), 3, 5), 3, 5)
-    result = calibrate(Direction(model, pairs))
+    result = calibrate(model, pairs)
     assert result == Calibration(AlignmentChoice(1, (0, 1, 2, 3, 4), 0), "default", None, None, ())
-    assert calibrate(Direction(model, pairs, layer=2, heads=[3], threshold=0.2)).choice == AlignmentChoice(
-        2, (3,), 0, 0.2
-    )
+    assert calibrate(
+        model, pairs, wanted=AlignmentConfig(layer=2, heads=[3], threshold=0.2)
+    ).choice == AlignmentChoice(2, (3,), 0, 0.2)
     assert any(
         "too few links in dev to choose by" in line
         for line in choice_lines({**result.to_dict(), "split": "dev"})
@@ -138,7 +139,9 @@ def test_too_few_estimated_links_decide_nothing(fake_model):
 @pytest.mark.parametrize("shift", [0, 1])
 def test_one_layer_and_head_needs_only_the_shift(fake_model, shift):
     pairs, _ = _pairs(60)
-    result = calibrate(Direction(fake_model(_planted((0, 0, shift), 1, 1), 1, 1), pairs, threshold=0))
+    result = calibrate(
+        fake_model(_planted((0, 0, shift), 1, 1), 1, 1), pairs, wanted=AlignmentConfig(threshold=0)
+    )
     assert result.choice == AlignmentChoice(0, (0,), shift)
     assert len(result.table) == 2
 
@@ -151,9 +154,9 @@ def test_sides_without_words_change_nothing(fake_model):
         EncodedPair([11, EOS], [], [0, -1], [], ["s1"], []),
     ]
     model = fake_model(_planted((1, 0, 1), 2, 2), 2, 2)
-    alone = calibrate(Direction(model, pairs), golds)
-    assert calibrate(Direction(model, [*empty, *pairs]), [nothing, nothing, *golds]) == alone
-    assert calibrate(Direction(model, empty)).criterion == "default"
+    alone = calibrate(model, pairs, golds)
+    assert calibrate(model, [*empty, *pairs], [nothing, nothing, *golds]) == alone
+    assert calibrate(model, empty).criterion == "default"
 
 
 def test_gold_finds_words_with_two_links_and_with_none(fake_model):
@@ -163,7 +166,7 @@ def test_gold_finds_words_with_two_links_and_with_none(fake_model):
     row = [[0.5, 0.4, 0.1, 0], [0.34, 0.33, 0.33, 0], [0, 0, 0, 1]]  # after the second word: the end
     model = fake_model(lambda source, target: np.array([[row]]), 1, 1)
     links = frozenset({(0, 0), (1, 0)})
-    result = calibrate(Direction(model, [pair], shift=0), [Gold(links, links)])
+    result = calibrate(model, [pair], [Gold(links, links)], wanted=AlignmentConfig(shift=0))
     assert (result.choice.threshold, result.aer) == (0.35, 0.0)  # the lowest of those without an error
     assert [each.links() for each in align(model, [pair], result.choice)] == [links]
 
@@ -171,37 +174,37 @@ def test_gold_finds_words_with_two_links_and_with_none(fake_model):
 def test_given_parts_are_not_searched(fake_model):
     pairs, golds = _pairs(20)
     model = fake_model(_planted((1, 2, 1), 3, 5), 3, 5)
-    result = calibrate(Direction(model, pairs, layer=2), golds)
+    result = calibrate(model, pairs, golds, wanted=AlignmentConfig(layer=2))
     assert {row.choice.layer for row in result.table} == {2}
     assert len(result.table) == 6 * 2 + len(THRESHOLDS)
-    everything = {row.choice: row.aer for row in calibrate(Direction(model, pairs), golds).table}
+    everything = {row.choice: row.aer for row in calibrate(model, pairs, golds).table}
     tried = {row.choice: row.aer for row in result.table if row.choice.threshold == 0}
     assert tried.items() <= everything.items()
-    only = calibrate(Direction(model, pairs, layer=1, heads=[2, 0], shift=1), golds)
+    only = calibrate(model, pairs, golds, wanted=AlignmentConfig(layer=1, heads=[2, 0], shift=1))
     assert replace(only.choice, threshold=0.0) == AlignmentChoice(1, (2, 0), 1)
     links = [alignment.links() for alignment in align(model, pairs, only.choice)]
     assert only.aer == pytest.approx(score(links, golds).aer)
-    assert calibrate(Direction(model, pairs, heads=[4])).choice.heads == (4,)
-    given = calibrate(Direction(model, pairs, threshold=0.2), golds)
+    assert calibrate(model, pairs, wanted=AlignmentConfig(heads=[4])).choice.heads == (4,)
+    given = calibrate(model, pairs, golds, wanted=AlignmentConfig(threshold=0.2))
     assert given.choice.threshold == 0.2
     assert len(given.table) == 3 * 6 * 2 + 1
-    largest = calibrate(Direction(model, pairs, threshold=0), golds)
+    largest = calibrate(model, pairs, golds, wanted=AlignmentConfig(threshold=0))
     assert largest.choice.threshold == 0
     assert len(largest.table) == 3 * 6 * 2
-    assert calibrate(Direction(model, pairs, threshold=0.2)).choice.threshold == 0.2
+    assert calibrate(model, pairs, wanted=AlignmentConfig(threshold=0.2)).choice.threshold == 0.2
     with pytest.raises(UserError, match="layer 3 does not exist"):
-        calibrate(Direction(model, pairs, layer=3))
+        calibrate(model, pairs, wanted=AlignmentConfig(layer=3))
     with pytest.raises(UserError, match="heads"):
-        calibrate(Direction(model, pairs, heads=[]))
+        calibrate(model, pairs, wanted=AlignmentConfig(heads=[]))
 
 
 def test_wrong_input(fake_model):
     pairs, golds = _pairs(3)
     model = fake_model(_planted((0, 0, 0), 1, 1), 1, 1)
     with pytest.raises(UserError, match="no sentence pairs"):
-        calibrate(Direction(model, []))
+        calibrate(model, [])
     with pytest.raises(UserError, match="2 lines of gold links for 3"):
-        calibrate(Direction(model, pairs), golds[:2])
+        calibrate(model, pairs, golds[:2])
     outside = frozenset({(0, 99)})
     with pytest.raises(UserError, match=r"pair 2: the gold link 0-99 lies outside"):
-        calibrate(Direction(model, pairs), [golds[0], Gold(outside, outside), golds[2]])
+        calibrate(model, pairs, [golds[0], Gold(outside, outside), golds[2]])

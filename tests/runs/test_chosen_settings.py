@@ -134,6 +134,19 @@ def test_validations_are_counted_in_the_steps_that_a_given_batch_makes() -> None
 
 
 @pytest.mark.parametrize(
+    "given", ["model.teacher_forcing=0.5", "training.teacher_forcing={decay: linear, steps: 100}"]
+)
+def test_no_links_guide_what_the_model_itself_has_written(given: str) -> None:
+    pairs = Split(["a b"] * 30, ["b a"] * 30)
+    corpus = Corpus("own", "en", "fr", train=pairs, validation=pairs, test=None, dropped={})
+    overrides = ["model=rnn_bahdanau", given]
+    names = [override.partition("=")[0] for override in overrides]
+    config, _ = fit_recipe(compose(overrides), free_settings(names, Composer().chosen(overrides)), corpus)
+    assert config.training.guided_alignment == 0
+    check_config(config)
+
+
+@pytest.mark.parametrize(
     ("given", "shift"),
     [
         (["training.max_time=20000"], 1),

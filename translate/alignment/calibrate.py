@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from translate.alignment.alignment import Alignment, AlignmentChoice
+from translate.alignment.alignment import AlignmentChoice
 from translate.alignment.evidence import PairWords, alignment_scores, estimated_golds
 from translate.alignment.methods import align, shift_rows
 from translate.alignment.pairs import (
@@ -26,11 +26,13 @@ from translate.alignment.pairs import (
     pool_target,
     renormalise,
 )
+from translate.config.settings import AlignmentConfig
 from translate.errors import UserError
 from translate.links.links import AlignmentScore, Gold, score
 from translate.models.seq2seq import Seq2Seq, evaluation_mode
 
 MIN_LINKS = 100  # fewer estimated links decide nothing; some 15 pairs have as many
+ANY = AlignmentConfig()
 THRESHOLDS = (0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5)  # 0, the largest weight, is tried too
 
 
@@ -80,41 +82,30 @@ class Calibration:
         }
 
 
-class Direction(NamedTuple):
-    """A model, and the validation pairs in its direction by which its attention is chosen.
-
-    Attributes:
-        pairs: 500 to 1000 are plenty.
-        layer, heads, shift, threshold: fixed if given, searched if None.
-    """
-
-    model: Seq2Seq
-    pairs: Sequence[EncodedPair]
-    layer: int | None = None
-    heads: Sequence[int] | None = None
-    shift: int | None = None
-    threshold: float | None = None
-
-
 def calibrate(
-    direction: Direction, golds: Sequence[Gold] | None = None, *, batch_size: int | None = None
+    model: Seq2Seq,
+    pairs: Sequence[EncodedPair],
+    golds: Sequence[Gold] | None = None,
+    *,
+    wanted: AlignmentConfig = ANY,
+    batch_size: int | None = None,
 ) -> Calibration:
     """Try every layer, each head and the mean of all heads, with both shifts; then `THRESHOLDS`.
 
     Args:
-        direction: the model and the pairs.
+        model: whose attention is chosen.
+        pairs: 500 to 1000 are plenty.
         golds: gold links of the pairs, if known, or else those of `estimated_golds` are taken for them.
+        wanted: what it gives is not searched.
         batch_size: pairs in a batch; by default as many as a budget of tokens holds.
     Raises:
         UserError: if there are no pairs, the golds do not fit them, or the model has no such layer or head.
     """
-    model, pairs, threshold = direction.model, direction.pairs, direction.threshold
     if not pairs:
         raise UserError("alignment calibration: there are no sentence pairs to calibrate on")
     if golds is not None and len(golds) != len(pairs):
         raise UserError(f"calibration: {len(golds)} lines of gold links for {len(pairs)} sentence pairs")
-    space = SearchSpace.of(direction)
-    known = golds is not None
+    space, threshold, known = SearchSpace.of(model, wanted), wanted.threshold, golds is not None
     if golds is None:
         golds = estimated_golds(pairs)
         if sum(len(gold.sure) for gold in golds) < MIN_LINKS:
@@ -133,7 +124,11 @@ def calibrate(
     # Among equals: no shift, then more heads, then lower layers.
     best = min(table, key=lambda row: (row.error, row.choice.shift, -len(row.choice.heads), row.choice.layer))
     aligned = align(model, pairs, best.choice, batch_size=batch_size)
-    tried = tuple(trial(*row) for row in _thresholds(best.choice, aligned, golds, threshold))
+    tried = tuple(
+        trial(replace(best.choice, threshold=value), score([each.links(value) for each in aligned], golds))
+        for value in (THRESHOLDS if threshold is None else (threshold,))
+        if value > 0
+    )
     # min takes the first of equals, which is the largest weight unless a threshold is given.
     best = min(tried if threshold else (best, *tried), key=lambda row: row.error)
     return Calibration(best.choice, "aer" if known else "aligner", best.aer, best.agreement, table + tried)
@@ -147,16 +142,15 @@ class SearchSpace(NamedTuple):
     groups: list[tuple[int, ...]]  # of heads
 
     @classmethod
-    def of(cls, direction: Direction) -> "SearchSpace":
-        model, _, layer, heads, shift, _ = direction
+    def of(cls, model: Seq2Seq, wanted: AlignmentConfig) -> "SearchSpace":
         every_head = tuple(range(model.num_attention_heads))
         groups: list[tuple[int, ...]] = [(head,) for head in every_head]
         if len(every_head) > 1:
             groups.append(every_head)
         return cls(
-            list(range(model.num_attention_layers)) if layer is None else [layer],
-            [0, 1] if shift is None else [shift],
-            groups if heads is None else [tuple(heads)],
+            list(range(model.num_attention_layers)) if wanted.layer is None else [wanted.layer],
+            [0, 1] if wanted.shift is None else [wanted.shift],
+            groups if wanted.heads is None else [tuple(wanted.heads)],
         )
 
     def default(self, threshold: float) -> AlignmentChoice:
@@ -207,14 +201,3 @@ def hard_links(model: Seq2Seq, words: PairWords, space: SearchSpace, *, batch_si
                 start, stop = words.offsets[index], words.offsets[index + 1]
                 links[:, start:stop] = batch_links[row, :, : stop - start]
     return links
-
-
-def _thresholds(
-    choice: AlignmentChoice, aligned: Sequence[Alignment], golds: Sequence[Gold], given: float | None
-) -> list[tuple[AlignmentChoice, AlignmentScore]]:
-    """The choice with each threshold above 0, and the score of its links."""
-    return [
-        (replace(choice, threshold=value), score([alignment.links(value) for alignment in aligned], golds))
-        for value in (THRESHOLDS if given is None else (given,))
-        if value > 0
-    ]

@@ -66,7 +66,9 @@ class Proof(NamedTuple):
     sentences: int
     differing: int  # texts
     score_difference: float  # the largest, of normalised log-probabilities
-    example: tuple[str, str, str] | None  # source, the run's text and the export's, of the first that differs
+    example: (
+        tuple[str, str, str] | None
+    )  # source, the run's text and the export's, of the shortest that differs
     words: int = 0  # target words whose links are compared: those of equal texts, if both have alignments
     relinked: int = 0  # of these, linked otherwise
 
@@ -90,8 +92,8 @@ def prove(sources: Sequence[str], ours: Sequence[Rendered], theirs: Sequence[Ren
     gaps = [abs(mine.score - other.score) for _, mine, other in rows]
     links = [_links(mine, other) for _, mine, other in rows if mine.text == other.text]
     words, relinked = (sum(column) for column in zip((0, 0), *links))
-    first = differing[0] if differing else None
-    return Proof(len(rows), len(differing), max(gaps, default=0.0), first, words, relinked)
+    shortest = min(differing, key=lambda row: len(row[1]), default=None)
+    return Proof(len(rows), len(differing), max(gaps, default=0.0), shortest, words, relinked)
 
 
 def _links(ours: Rendered, theirs: Rendered) -> tuple[int, int]:

@@ -143,8 +143,10 @@ def summary(report: dict[str, Any]) -> list[str]:
     lines = [f"{count:>12,} {what}" for what, count in totals if count]
     if report["overlap"]["same_side"]:
         pair, side = (report["overlap"][f"same_{kind}"] for kind in ("pair", "side"))
+        dropped = sum(counts.get("overlap", 0) for counts in report["dropped"].values())
         lines.append(
-            f"{side:,} clean pairs share one sentence with a validation or test pair, {pair:,} share both"
+            f"{side:,} clean pairs share a sentence with a validation or test pair, {pair:,} share both; "
+            f"dropped of these: {dropped:,}"
         )
     written = ", ".join(f"{split} {count:,}" for split, count in report["splits"].items())
     return [*lines, f"written: {written}", f"hash {report['hash']}"]

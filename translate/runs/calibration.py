@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from translate.alignment.alignment import AlignmentChoice
-from translate.alignment.calibrate import Direction, calibrate
+from translate.alignment.calibrate import calibrate
 from translate.alignment.pairs import EncodedPair
 from translate.alignment.regions import check_gold_links
 from translate.config.names import aligned, shorten
@@ -131,9 +131,8 @@ def choose_alignment(
         wanted: values given in the configuration are not searched.
         batch_size: pairs in a batch; by default as many as a budget of tokens holds.
     """
-    given = wanted.layer, wanted.heads, wanted.shift, wanted.threshold
-    forward = Direction(translator.model, encode_judged(translator, pairs), *given)
-    found = calibrate(forward, pairs.golds, batch_size=batch_size)
+    encoded = encode_judged(translator, pairs)
+    found = calibrate(translator.model, encoded, pairs.golds, wanted=wanted, batch_size=batch_size)
     return found.to_dict() | {"split": pairs.name}
 
 

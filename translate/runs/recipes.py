@@ -166,6 +166,7 @@ def tuning(recipe: Mapping[str, Any], task: Task) -> dict[str, Any]:
     batch = min(kept["training.batch_tokens"], max(512, 2 ** int(math.log2(max(1.0, task.tokens / 20)))))
     tokens = min(task.seconds * SPEED, READINGS * task.tokens)
     steps = tokens / (task.accumulate * (task.batch or batch))
+    hasty = task.seconds < SHORT and tokens < READINGS * task.tokens  # no time for validations
     rate = kept.get("optimizer.lr", 2 * OTHERS_RATE) / 2
     found = {"optimizer": "adam", "training.guided_layer": None} | kept
     return found | {
@@ -174,7 +175,7 @@ def tuning(recipe: Mapping[str, Any], task: Task) -> dict[str, Any]:
         "training.batch_tokens": batch,
         "training.ema": 0.99,
         "training.guided_shift": 0,
-        "training.validate_every": max(1, round(steps / 6.5)),
+        "training.validate_every": max(1, round(steps / (2.5 if hasty else 6.5))),
     }
 
 
