@@ -267,7 +267,7 @@ def check_direction(run: Path, source: str | Path, other: str, *targets: Path) -
 
     languages = languages_of(run)
     if all(languages):
-        advice = f"--source and {other} may be swapped"
+        advice = f"--source and {other} may be swapped, or {shown_path(run)} is another run than was meant"
         check_language(source, *languages, advice)
         for target in targets:
             check_language(target, languages[1], languages[0], advice)

@@ -159,7 +159,8 @@ def _completed(
     told = [*notes, *told]
     if len(train) and all(source == target for source, target in islice(zip(train.source, train.target), 99)):
         told.append("warning: source and target are the same; expected a text and its translation")
-    if data.read == "text" and are_swapped((train.source, train.target), languages):
+    found = data.kind not in ("grammar", "scenes") and data.read == "text"
+    if found and are_swapped((train.source, train.target), languages):
         source, target = map(language_name, languages)
         told.append(
             f"warning: most sources are {target}, and most of their translations {source}: exchange the "

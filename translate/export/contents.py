@@ -66,9 +66,7 @@ class Proof(NamedTuple):
     sentences: int
     differing: int  # texts
     score_difference: float  # the largest, of normalised log-probabilities
-    example: (
-        tuple[str, str, str] | None
-    )  # source, the run's text and the export's, of the shortest that differs
+    example: tuple[str, str, str] | None  # the shortest that differs: source, text of the run, of the export
     words: int = 0  # target words whose links are compared: those of equal texts, if both have alignments
     relinked: int = 0  # of these, linked otherwise
 

@@ -145,11 +145,11 @@ def test_boxes_and_footnotes_of_github_are_markup() -> None:
 
 
 def test_the_first_line_of_a_quotation_may_be_a_heading() -> None:
-    text = "> [!NOTE]\n> Two words.\n\n> **Note**\n> two words\n> more **words**\n> go on\n"
+    text = "> [!NOTE]\n> Two words.\n\n> **Note**\n> two words\n> **more words**\n> go on\n"
     document = read("a.md", text.encode(), "en")
     assert document.sentences[:2] == ["Two words.", "Note"]
     assert document.write(shout(document.sentences)).decode() == (
-        "> [!NOTE]\n> TWO WORDS.\n\n> **NOTE**\n> TWO WORDS MORE **WORDS** GO ON\n"
+        "> [!NOTE]\n> TWO WORDS.\n\n> **NOTE**\n> TWO WORDS **MORE WORDS** GO ON\n"
     )
 
 

@@ -98,8 +98,7 @@ class _Block(TaggedText):
     def _read(self, children: Sequence[Any]) -> None:
         pairs = _html_pairs(children)
         path: list[tuple[int, str]] = []  # the number and the end of each open element
-        skipped = False
-        line = 0  # the first child of the line
+        skipped, in_first_line = False, True
         for index, child in enumerate(children):
             kind, _, side = child.type.rpartition("_")
             if child.markup == "autolink":
@@ -123,11 +122,11 @@ class _Block(TaggedText):
                 prefix = next(self.breaks, "")
                 if child.type == "hardbreak":
                     self.add_tag("break", index, f"\\\n{prefix}")
-                elif _is_heading(children[line:index]):
+                elif in_first_line and _is_heading(children[:index]):
                     self.add_tag("break", index, f"\n{prefix}")
                 else:
                     self.add(" ")
-                line = index + 1
+                in_first_line = False
             elif side == "open":
                 path.append((index, f"]{_address(child, 'href')}" if kind == "link" else child.markup))
                 self.add_tag("start", index, "[" if kind == "link" else child.markup)
@@ -167,7 +166,7 @@ class _Block(TaggedText):
 
 
 def _is_heading(line: Sequence[Any]) -> bool:
-    """Whether a line stands for itself: an alert of GitHub, or all of it is strong."""
+    """Whether the first line of a paragraph stands for itself: an alert of GitHub, or all of it is strong."""
     line = [child for child in line if child.content or child.type != "text"]
     kinds = [child.type for child in line]
     strong = kinds[:1] == ["strong_open"] and kinds[-1] == "strong_close" and kinds.count("strong_open") == 1
