@@ -240,6 +240,8 @@ def test_time_ends_a_run_with_its_scores(tmp_path: Path, capsys: pytest.CaptureF
     steps = read_json(run / "scores.json")["steps"]  # none, if the corpus took all the time
     assert [row["step"] for row in rows(run, "validation")] == [steps]
     assert load_state(run / "checkpoints" / "last")["progress"]["finished"] == "max_time"
+    assert train_tiny(tmp_path / "steps", "transformer", "training.max_time=0.001") == 0
+    assert "note: its steps or epochs are not over; go on with: translate resume " in capsys.readouterr().out
 
 
 def test_a_restart_by_torchrun_goes_on_from_the_last_checkpoint(

@@ -119,7 +119,7 @@ def live(job: Job, config: DictConfig, free: Collection[str] = ()) -> int:
                 print(interrupted_line(reason, training.progress, job))
                 return EXIT_CODES[reason]
             print(f"training ended: {reason}")
-            if reason == MAX_TIME and job.limits.by_time:
+            if reason == MAX_TIME:
                 for line in short_time_lines(training, job, len(corpus.train), ready):
                     print(line)
         disconnect()
@@ -214,6 +214,8 @@ def short_time_lines(training: Training, job: Job, pairs: int, ready: float) -> 
     Args:
         ready: the seconds before the first step; 0 for a run that went on, whose other processes had theirs.
     """
+    if not job.limits.by_time:  # it ended the process alone
+        return [f"note: its steps or epochs are not over; go on with: {job.resume_command}"]
     progress = training.progress
     readings = max(training.stream.epochs(progress.position), 1 / training.stream.epoch_length)
     wanted, enough = next(numbers for most, *numbers in READINGS if pairs < most)
