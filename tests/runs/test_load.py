@@ -124,7 +124,7 @@ def _rename(run: Path) -> None:
         ),
         (
             lambda run: shutil.rmtree(run / "checkpoints"),
-            "no such file of a checkpoint; has the run been trained?",
+            "no such file of a checkpoint; a run has the first one after its first validation",
         ),
         (lambda run: shutil.rmtree(run / "tokenizer"), "tokenizer.json: no such file of a run; has it been"),
         (_write("tokenizer/tokenizer.json", "{"), "tokenizer: not a tokenizer directory"),

@@ -200,7 +200,7 @@ def _described(path: Path) -> Iterator[None]:
     except UserError:
         raise
     except FileNotFoundError as error:
-        hint = _others(path.parent) or "; has the run been trained?"
+        hint = _others(path.parent) or "; a run has the first one after its first validation"
         raise UserError(f"{path}: no such file of a checkpoint{hint}") from error
     except Exception as error:  # torch raises many types for a damaged file
         reason = f"the checkpoint is damaged ({shorten(error)})"

@@ -335,7 +335,7 @@ def _take(descriptor: int, *, shared: bool = False) -> bool:
 
 
 def _refusal(path: Path, holder: str) -> UserError:
-    return UserError(f"{path.parent}: {holder} works in this run; wait for it, or choose another run.name")
+    return UserError(f"{path.parent}: {holder} works in this run; wait for it, or use another run")
 
 
 def _in_words(descriptor: int) -> str:
