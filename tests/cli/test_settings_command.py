@@ -59,6 +59,7 @@ def test_model_and_mechanism_may_be_chosen(translate_command: Command) -> None:
     ("arguments", "message"),
     [
         (["trainig"], "trainig: no section or setting; did you mean training? (sections: data, "),
+        (["model.cell"], "model.cell: no section or setting; give its choice, too: model=rnn_luong (sect"),
         (["vocab"], "vocab: no section or setting; did you mean tokenizer.vocabulary_size? (sect"),
         (["training.wamup"], "training.wamup: no section or setting; did you mean warmup?"),
         (["learning_rate"], "learning_rate: no section or setting; did you mean optimizer.lr? (sect"),

@@ -131,7 +131,8 @@ def test_held_out_pairs_that_are_all_in_train_flatter(tmp_path: Path) -> None:
 
 
 def test_languages_that_were_taken_for_each_other_are_told(tmp_path: Path) -> None:
-    english, french = ["The dog sleeps.", "It is late."], ["Le chien dort.", "Il est tard."]
+    english = [f"The {number} dogs are asleep." for number in range(100)]
+    french = [f"Les {number} chiens dorment." for number in range(100)]
     assert load(tmp_path, english, french).notes == ()
     assert load(tmp_path, french, english).notes == (
         "warning: most sources are French, and most of their translations English: exchange the languages, "

@@ -2,14 +2,14 @@
 
 import pytest
 
-from translate.text.languages import are_swapped
+from translate.text.languages import are_swapped, code_of, language_name
 
 ENGLISH = [
     "The children play in the garden.",
     "I do not know him.",
     "It was raining all day.",
     "See you!",
-] * 5
+] * 25
 FRENCH = [
     *[
         "Les enfants jouent dans le jardin.",
@@ -17,7 +17,7 @@ FRENCH = [
         "Il pleuvait toute la journée.",
         "Salut !",
     ]
-] * 5
+] * 25
 
 
 @pytest.mark.parametrize(
@@ -30,10 +30,16 @@ FRENCH = [
         ((ENGLISH, FRENCH), ("de", "en"), False),
         ((ENGLISH, FRENCH), ("fr", "xx"), False),
         ((ENGLISH, FRENCH), ("source", "target"), False),
-        (([], []), ("en", "fr"), False),
+        ((ENGLISH[:99], FRENCH[:99]), ("fr", "en"), False),
     ],
 )
 def test_swapped_languages_are_seen(
     sides: tuple[list[str], list[str]], languages: tuple[str, str], expected: bool
 ) -> None:
     assert are_swapped(sides, languages) is expected
+
+
+def test_names_of_languages_are_codes() -> None:
+    assert {code_of(name) for name in ("German", "Deutsch", "DEUTSCH", "de", "DE")} == {"de"}
+    assert code_of("Klingon") == "Klingon"
+    assert language_name("fr") == "French"

@@ -58,7 +58,8 @@ def settings(
     composer = Composer()
     chosen = composer.chosen(given)
     # A choice that extends a file of another group brings that group along, at its own path.
-    chosen = {name: choice for name, choice in chosen.items() if _package(name) not in chosen}
+    package = {name: name.partition("@")[2].replace(".", "/") for name in chosen}
+    chosen = {name: choice for name, choice in chosen.items() if package[name] not in chosen}
     named = section if section not in ORDER else ""  # a setting, or several
     # To look up what nobody knows would wait for torch.
     keys = {key for path, _ in leaves(plain(composer.compose(given))) for key in path} if named else set()
@@ -75,6 +76,8 @@ def settings(
         near = did_you_mean(
             named_elsewhere(last) or " or ".join(holding[:4]) or nearest(last, {*ORDER, *keys})
         )
+        if having := [f"{group}={name}" for group in ORDER for name in composer.having(group, last)]:
+            near = f"; give its choice, too: {', '.join(having)}"
         raise UserError(f"{shorten(section)}: no section or setting{near} (sections: {', '.join(ORDER)})")
     if as_json:
         listed = [asdict(setting) for rows in found.values() for setting in rows]
@@ -87,11 +90,6 @@ def settings(
             print(_entry(setting))
         print()
     print("Without an experiment, train chooses sizes, rates and steps that you omit.")
-
-
-def _package(name: str) -> str | None:
-    """``model/self_attention`` of ``model/attention@model.self_attention``."""
-    return name.partition("@")[2].replace(".", "/") or None
 
 
 def _settings(section: str, chosen: dict[str, str]) -> "Iterator[Setting]":

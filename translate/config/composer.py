@@ -216,7 +216,7 @@ class Composer:
             return message.partition(";")[0] + did_you_mean(f"{group}=NAME")
         if typed and (elsewhere := named_elsewhere(leaf, known)):
             return message.partition(";")[0] + did_you_mean(elsewhere)
-        if typed and (having := [f"{group}={name}" for name in self._having(group, leaf)]):
+        if typed and (having := [f"{group}={name}" for name in self.having(group, leaf)]):
             return f"{message.partition(';')[0]}; {listed(having)} {'have' if having[1:] else 'has'} it"
         if "did you mean" in reason:
             return message
@@ -234,7 +234,7 @@ class Composer:
             return f"{message}; {parent} has {listed(names)}"
         return message + did_you_mean(near and paths[near])
 
-    def _having(self, group: str, key: str) -> list[str]:
+    def having(self, group: str, key: str) -> list[str]:
         """The choices of a group whose files set ``key``."""
         names = self.choices().get(group, [])
         files = [folder / group / f"{name}.yaml" for name in names for folder in self.folders]

@@ -211,7 +211,8 @@ def finish(
     sources = islice((corpus.test or corpus.validation or corpus.train).source, MOST_TRIED)
     short = [line for line in sources if len(line) <= LONGEST_TRIED and line.isprintable() and line.strip()]
     safe = [line for line in short if line[0] != "-"] or ["A sentence."]
-    sentence = max(safe, key=_is_plain)  # the first of equals
+    # The first with little but letters and spaces.
+    sentence = max(safe, key=lambda line: sum(map(str.isalpha, line)) + line.count(" ") >= 0.85 * len(line))
     print(*closing_lines(settings, progress, scores, changes, directory, sentence), sep="\n")
 
 
@@ -270,8 +271,3 @@ def final_lines(scores: dict[str, Any] | None) -> list[str]:
         values = f"BLEU {own['bleu']:.2f}  chrF {own['chrf']:.2f}  TER {own['ter']:.2f}"
         lines.append(f"test of {name}: {values}  ({counted(own['pairs'], 'pair')})")
     return lines
-
-
-def _is_plain(line: str) -> bool:
-    """Whether hardly any character of a sentence is neither a letter nor a space."""
-    return sum(character.isalpha() or character.isspace() for character in line) >= 0.85 * len(line)

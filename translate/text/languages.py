@@ -1,30 +1,31 @@
 """The languages of codes and of texts."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 _LINES = Path(__file__).with_name("languages.txt").read_text(encoding="utf-8").splitlines()
-SOME, MOST = 300, 0.8  # lines whose languages are looked at, and their share that tells
-_NAME_OF = dict(line.split(" ", 1) for line in _LINES)
-_CODE_OF = {name.casefold(): code for code, name in _NAME_OF.items()}
+FEWEST, SOME, MOST = 100, 300, 0.8  # lines that tell something, that are looked at, and the share that tells
+_NAMES = {line.partition(" ")[0]: line.partition(" ")[2].split(", ") for line in _LINES}
+_CODE_OF = {name.casefold(): code for code, names in _NAMES.items() for name in names}
 
 
 def language_name(code: str) -> str:
     """The English name of a language; its code where it has none here."""
-    return _NAME_OF.get(code, code)
+    return _NAMES.get(code, [code])[0]
 
 
 def is_language(code: str) -> bool:
     """Whether this is the code of a language."""
-    return code in _NAME_OF
+    return code in _NAMES
 
 
 def code_of(name: str) -> str:
-    """The code of a language by its English name, or in capitals, as columns have it; another text stays."""
+    """The code of a language by its English or its own name, or in capitals; another text stays."""
     folded = name.strip().casefold()
-    return _CODE_OF.get(folded, folded if folded in _NAME_OF else name)
+    return _CODE_OF.get(folded, folded if folded in _NAMES else name)
 
 
 def base(code: str) -> str:
@@ -51,11 +52,13 @@ def are_swapped(sides: Sequence[Sequence[str]], languages: Sequence[str]) -> boo
 
     Args:
         sides: the lines of both.
-        languages: their codes; of unknown ones nothing is said.
+        languages: their codes; of unknown ones nothing is said, nor of few lines.
     """
     codes = [base(language) for language in languages]
-    told_apart = all(sides) and codes[0] != codes[1] and all(map(is_language, codes))
-    identifier = build_identifier(codes) if told_apart else None
+    told_apart = len(sides[0]) >= FEWEST and codes[0] != codes[1] and all(map(is_language, codes))
+    identifier = None
+    with suppress(OSError):  # it unpacks its model to the disk, which may be full
+        identifier = build_identifier(codes) if told_apart else None
     if identifier is None:
         return False
     for lines, other in zip(sides, reversed(codes), strict=True):
