@@ -9,7 +9,14 @@ from translate.config.data import TokenizerConfig
 from translate.corpora import linkers
 from translate.corpora.columns import Column
 from translate.corpora.corpus import Corpus
-from translate.corpora.linkers import WrittenLinks, check_links, estimated, has_gaps, sample_of
+from translate.corpora.linkers import (
+    WrittenLinks,
+    check_links,
+    estimated,
+    fit_together,
+    has_gaps,
+    sample_of,
+)
 from translate.corpora.mixture import joined_train
 from translate.corpora.split import Split
 from translate.errors import UserError
@@ -127,3 +134,11 @@ def test_links_between_white_space_are_found_out(tmp_path: Path, capsys: pytest.
     path.write_text("0-0\n" * 31)
     with pytest.raises(UserError, match="31 lines of links, but the training split has 30 pairs"):
         check_links(path, corpus, whitespace=False)
+
+
+def test_lines_that_have_slipped_do_not_fit() -> None:
+    pairs = generate(1100, 0, 0, 1, target="fr")["train"]
+    sources, targets = [pair.source for pair in pairs], [pair.target for pair in pairs]
+    assert fit_together(Split(sources, targets))
+    assert not fit_together(Split(sources[1:], targets[:-1]))
+    assert fit_together(Split(sources[1:900], targets[:899]))  # so few do not tell

@@ -15,6 +15,7 @@ import translate
 from tests.tiny_runs import BACKENDS, files, rows, train_tiny
 from translate.corpora.corpus import Corpus, load_corpus
 from translate.errors import UserError
+from translate.grammar.generator import generate
 from translate.links.links import parse_gold, score
 from translate.runs.assembly import Job
 from translate.runs.checkpoint import load_state
@@ -176,6 +177,22 @@ def test_training_never_sees_gold_links(tmp_path: Path) -> None:
         assert train_tiny(tmp_path / name, "rnn_luong", *given, *more) == 0
         weights.append(load_file(tmp_path / name / "checkpoints" / "last" / "model.safetensors"))
     assert all(torch.equal(weights[0][name], weights[1][name]) for name in weights[0])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("slipped", [0, 1])
+def test_lines_that_have_slipped_are_told_where_bleu_is_chance(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], slipped: int
+) -> None:
+    pairs = generate(1300, 0, 0, 1, target="fr")["train"]
+    sides = [pair.source for pair in pairs][slipped:], [pair.target for pair in pairs][: 1300 - slipped]
+    for language, lines in zip(("en", "fr"), sides, strict=True):
+        (tmp_path / f"train.{language}").write_text("\n".join(lines))
+    files = [
+        f"data.train.{side}={tmp_path}/train.{end}" for side, end in (("source", "en"), ("target", "fr"))
+    ]
+    assert train_tiny(tmp_path / "run", "rnn_luong", "data=files", *files, "training.max_steps=1") == 0
+    assert ("do they correspond?" in capsys.readouterr().out) == bool(slipped)
 
 
 @pytest.mark.slow

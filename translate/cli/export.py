@@ -80,8 +80,5 @@ def export(
             print(f"  {name + ':':8} {text}")
     rounded = quantization not in (None, "float32")
     if proof.differing > 0.01 * proof.sentences and not rounded:
-        print_warning(
-            "more than 1 % of the translations differ, which rounding does not explain, but "
-            "repetitions do, which a model of minutes writes up to the limit of length"
-        )
+        print_warning("more than 1 % of the translations differ: see whether they repeat without end")
     print(f"{format} written to {out}")

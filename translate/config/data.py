@@ -190,13 +190,9 @@ class DataConfig:
         """Raise ``ValueError`` if this kind of corpus reads no file of its own for ``setting``."""
         from_files = self.kind == "files" and self.path is None
         if self.kind not in ("files", "hub") or not (from_files or setting.endswith(BESIDE)):
-            if self.kind == "prepared":
-                raise ValueError(
-                    f"{setting}: no effect on prepared shards; name the files in their recipe, or score a "
-                    "run by translate evaluate"
-                )
             if self.path is not None:
-                raise ValueError(f"{setting}: no effect with data.path; use data=files without data.path")
+                other = "name them in the recipe" if self.kind == "prepared" else "use data=files without it"
+                raise ValueError(f"{setting}: no effect with data.path; {other}")
             raise ValueError(f"{setting}: it has no effect on the corpus {self.name!r}; add data=files")
 
 

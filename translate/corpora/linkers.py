@@ -21,6 +21,8 @@ from translate.text.words import split_tagged
 MOST_LINKS = 12_000_000
 MEASURED = 10_000  # pairs that tell how many possible links a corpus has, and which words written links count
 SUSPICIOUS = 20  # pairs among them with words behind, none of which is linked
+# Pairs and their possible links that tell whether they fit, and how many times as many links they then have.
+FEWEST, FITTING, FITTED = 1_000, 200_000, 1.1
 LONGEST = 60  # words of a side of a pair of the sample; longer pairs say little for their many links
 
 # Gives the links of a block of pairs from the index of its first training pair and the words of both sides;
@@ -143,6 +145,19 @@ def sample_of(
     chosen = (pair for pair in pairs(count) if max(map(len, pair)) <= LONGEST)
     source, target = first_pairs(chosen, most_links)
     return LinkSample(_folded(source), _folded(target), whole=False)
+
+
+def fit_together(split: Split) -> bool:
+    """Whether the sides of some pairs have more word links than after one side has slipped by a line.
+
+    Pairs of five corpora had 1.3 to 2.3 times as many, and 1.0 times where the lines had slipped before.
+    """
+    if len(split) < FEWEST:  # which do not tell
+        return True
+    sample = sample_of(split, FITTING, whitespace=False)
+    slipped = [*sample.targets[1:], *sample.targets[:1]]
+    own, others = (sum(map(len, estimate_links(sample.sources, side))) for side in (sample.targets, slipped))
+    return own > FITTED * others
 
 
 def estimated(sample: LinkSample, known: KnownLinks | None) -> Linker:

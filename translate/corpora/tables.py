@@ -24,10 +24,9 @@ from translate.errors import UserError, UserNotice
 from translate.text.languages import code_of
 from translate.text.lines import MAX_LINE, check_expansion, expansion_bound, opened, read_line_blocks
 
-ARCHIVES = (".zip", ".tar", ".tgz", ".7z", ".rar")
 ROWS = 1 << 12  # of a block of JSON
 ARROW_ROWS = 1024  # decoded at a time: one long value may stand for a million rows
-OTHERS = (".xlsx", ".xls", ".ods", ".docx", ".doc", ".odt")  # files with both sides that are not read
+OTHERS = {".xlsx", ".xls", ".ods", ".docx", ".doc", ".odt", ".zip", ".tgz", ".7z"}  # not read
 SIDES = {"source": ("source", "src"), "target": ("target", "tgt", "trg")}  # names of columns
 _FILE = b"ARROW1"  # the file format of Arrow; the other is a stream
 _POINTER = b"version https://git-lfs"
@@ -56,9 +55,7 @@ def check_table(setting: str, path: Path) -> None:
     if not is_table(path):
         advice = "give the file of translations, or name it .tsv if tabs separate its columns"
         if path.suffix.lower() in OTHERS:
-            advice = "save its pairs as .csv, or as .tsv with tabs between the columns"
-        elif path.suffix.lower() in ARCHIVES:
-            advice = "unpack it, and give the files in it"
+            advice = "unpack an archive; save the pairs as .csv, or as .tsv with tabs between the columns"
         raise UserError(
             f"{setting}.target is not set and {shown_path(path)} is not a table that is read "
             f"({', '.join(TABLES)}); {advice}"

@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 
 from translate.errors import UserError
-from translate.text.languages import base, code_of, is_language
+from translate.text.languages import NAMES, base, code_of
 from translate.text.lines import read_lines
 
 MAX_ENTRIES, MAX_CHARACTERS = 5_000, 200
@@ -74,7 +74,7 @@ def read_entries(text: str, form: str, where: str = "entries") -> dict[str, str]
         lines = quoted if form == "csv" else [row.split(mark) for row in text.splitlines()]
         rows = [(number, row) for number, row in enumerate(lines, 1) if any(map(str.strip, row))]
         heads = [base(code_of(column)) for column in rows[0][1][:2]] if rows else []
-        if heads == ["source", "target"] or (len(set(heads)) == 2 and all(map(is_language, heads))):
+        if heads == ["source", "target"] or (len({*heads} & NAMES.keys()) == 2):
             del rows[0]
     except csv.Error as error:
         raise UserError(f"{where}: damaged CSV") from error

@@ -8,24 +8,19 @@ from typing import Any
 
 _LINES = Path(__file__).with_name("languages.txt").read_text(encoding="utf-8").splitlines()
 FEWEST, SOME, MOST = 100, 300, 0.8  # lines that tell something, that are looked at, and the share that tells
-_NAMES = {line.partition(" ")[0]: line.partition(" ")[2].split(", ") for line in _LINES}
-_CODE_OF = {name.casefold(): code for code, names in _NAMES.items() for name in names}
+NAMES = {line.partition(" ")[0]: line.partition(" ")[2].split(", ") for line in _LINES}
+_CODE_OF = {name.casefold(): code for code, names in NAMES.items() for name in names}
 
 
 def language_name(code: str) -> str:
     """The English name of a language; its code where it has none here."""
-    return _NAMES.get(code, [code])[0]
-
-
-def is_language(code: str) -> bool:
-    """Whether this is the code of a language."""
-    return code in _NAMES
+    return NAMES.get(code, [code])[0]
 
 
 def code_of(name: str) -> str:
     """The code of a language by its English or its own name, or in capitals; another text stays."""
     folded = name.strip().casefold()
-    return _CODE_OF.get(folded, folded if folded in _NAMES else name)
+    return _CODE_OF.get(folded, folded if folded in NAMES else name)
 
 
 def base(code: str) -> str:
@@ -55,14 +50,14 @@ def are_swapped(sides: Sequence[Sequence[str]], languages: Sequence[str]) -> boo
         languages: their codes; of unknown ones nothing is said, nor of few lines.
     """
     codes = [base(language) for language in languages]
-    told_apart = len(sides[0]) >= FEWEST and codes[0] != codes[1] and all(map(is_language, codes))
+    told_apart = len(sides[0]) >= FEWEST and codes[0] != codes[1] and NAMES.keys() >= {*codes}
     identifier = None
     with suppress(OSError):  # it unpacks its model to the disk, which may be full
         identifier = build_identifier(codes) if told_apart else None
     if identifier is None:
         return False
-    for lines, other in zip(sides, reversed(codes), strict=True):
-        some = lines[:: len(lines) // SOME or 1]
-        if sum(identifier.classify(line)[0] == other for line in some) < MOST * len(some):
-            return False
-    return True
+    samples = (lines[:: len(lines) // SOME or 1] for lines in sides)
+    return all(
+        sum(identifier.classify(line)[0] == other for line in some) >= MOST * len(some)
+        for some, other in zip(samples, reversed(codes), strict=True)
+    )
