@@ -146,9 +146,8 @@ def test_a_run_that_has_read_little_is_told_what_to_do(
     progress = Progress(step=9, epoch=epoch, batch=batch, seconds=60, elapsed=70)
     training: Any = SimpleNamespace(progress=progress, stream=STREAM)
     settings = SimpleNamespace(training=SimpleNamespace(start_from=None))
-    job: Any = SimpleNamespace(
-        resume_command=RunDirectory(Path("runs/x")).resume_command(), settings=settings
-    )
+    command, limits = RunDirectory(Path("runs/x")).resume_command(), SimpleNamespace(by_time=True)
+    job: Any = SimpleNamespace(resume_command=command, settings=settings, limits=limits)
     found = short_time_lines(training, job, pairs, 10.2)
     if expected is not None:
         command = "translate resume runs/x training.max_time="

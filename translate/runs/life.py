@@ -124,7 +124,7 @@ def live(job: Job, config: DictConfig, free: Collection[str] = ()) -> int:
                     print(line)
         disconnect()
         if job.world.is_main:
-            finish(job.settings, training.progress, translator, corpus, job.directory)
+            finish(job.settings, training, translator, corpus, job.directory)
     return 0
 
 

@@ -203,6 +203,7 @@ def _facts(
         "model": f"{name}, {scores['parameters']:,} parameters",
         "training": f"{scores['steps']:,} steps, {scores['tokens']:,} target tokens, "
         f"{scores['seconds']:,} s, {kept}",
+        "machine": scores["machine"],
         "tokenizer": f"SentencePiece {' and '.join(kinds)}, {', '.join(sizes)}",
         "alignment": f"by attention{guided}; layer and heads are in alignment.json",
         "versions": f"seq2seq-translate {__version__}, torch {torch.__version__}, "

@@ -26,10 +26,10 @@ from translate.runs.load import load_into
 from translate.runs.reports import SHOWN, Sample, sample_to_draw, write_card
 from translate.runs.run_directory import RunDirectory
 from translate.runs.runtime import translate_all
-from translate.runs.terminal_lines import closing_lines, score_text
+from translate.runs.terminal_lines import closing_lines, machine_text, score_text
 from translate.search.sources import warning_lines
 from translate.text.file_writing import write_text
-from translate.training.loop import Progress
+from translate.training.loop import Progress, Training
 from translate.training.losses import batch_loss
 from translate.training.parallel import World
 from translate.translator import Translator
@@ -159,30 +159,29 @@ def _print_warnings(split: str, warnings: Counter[str], translator: Translator) 
 
 
 def finish(
-    settings: Settings, progress: Progress, translator: Translator, corpus: Corpus, directory: RunDirectory
+    settings: Settings, training: Training, translator: Translator, corpus: Corpus, directory: RunDirectory
 ) -> None:
     """Load the best weights, choose the alignment, score the test split, and describe the run in its folder.
 
     Args:
         settings: of the run.
-        progress: where training ended.
+        training: has ended.
         translator: gets the best weights.
         corpus: the alignment is chosen on its validation split, the scores are of its test split.
         directory: of the run.
     """
     load_into(translator.model, directory.best())
-    wanted = settings.alignment
-    pairs = pairs_of_corpus(corpus, wanted.calibration_pairs, translator.context.sentences)
+    progress = training.progress
+    pairs = pairs_of_corpus(corpus, settings.alignment.calibration_pairs, translator.context.sentences)
     if (chosen := better_choice(directory, pairs)) is None:
-        chosen = choose_alignment(translator, pairs, wanted)
+        chosen = choose_alignment(translator, pairs, settings.alignment)
     else:
-        print(
-            f"note: {directory.alignment} stays as gold links chose it before; see translate align calibrate"
-        )
+        print(f"note: {directory.alignment} stays as gold links chose it; see translate align calibrate")
     store(directory, chosen, translator)
     scores: dict[str, Any] = {
         "version": __version__,
         "torch": torch.__version__,
+        "machine": machine_text(training.update),
         "parameters": translator.model.num_parameters(),
         "steps": progress.step,
         "best_step": progress.best_step,
@@ -204,8 +203,7 @@ def finish(
     write_card(settings, corpus, translator.tokenizers, scores, directory)
     # Last: a run that has its scores has everything.
     write_text(directory.scores, json.dumps(scores, indent=2) + "\n")
-    for line in final_lines(scores.get("test")):
-        print(line)
+    print(*final_lines(scores.get("test")), sep="\n")
     _print_warnings("test", translator.warnings, translator)
     print(f"model card {directory.card}")
     chance = settings.training.best_metric == "bleu" and not any(value for value, *_ in progress.best)

@@ -42,7 +42,7 @@ from translate.text.tokenizer import MAX_TRAINING_CHARACTERS, TokenizerPair
 from translate.training.loop import Limits, Progress, Training, seed_generators, seed_process
 from translate.version import __version__
 
-MOST_UNKNOWN = 0.01  # of the characters of a corpus, without a warning
+MOST_UNKNOWN = 0.001  # of the characters of a corpus, without a warning
 FEW = 1_000  # pairs that teach a model little else than themselves
 MOST_REPEATED = 0.1  # of the training pairs, without a note
 LINKS = "training.guided_links (its text)"
@@ -145,8 +145,8 @@ def tell_unknown(tokenizers: TokenizerPair, settings: Settings, corpus: Corpus) 
         share = tokenizer.unknown_share([*evenly(lines, COUNTED)])
         if share > MOST_UNKNOWN:
             print(
-                f"warning: the {name} tokenizer lacks {100 * share:.0f} % of the characters of the training "
-                "text, which the model reads and writes as unknown"
+                f"warning: the {name} tokenizer lacks {100 * share:.1f} % of the characters of the training "
+                "text, read and written as unknown; a new run with tokenizer.byte_fallback=true knows all"
             )
 
 

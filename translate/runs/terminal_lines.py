@@ -20,7 +20,7 @@ from translate.corpora.split import Split
 from translate.evaluation.scores import SCALE
 from translate.runs.run_directory import RunDirectory
 from translate.training.loop import Progress, Training
-from translate.training.update import StepReport
+from translate.training.update import StepReport, Update
 
 REFRESH_EVERY = 10  # optimizer steps, on a terminal
 LONGEST_SILENCE = 3, 60  # seconds on a terminal, and elsewhere
@@ -133,6 +133,12 @@ def clock(seconds: float) -> str:
     return f"{hours}:{minutes:02d}:{left:02d}" if hours else f"{minutes}:{left:02d}"
 
 
+def machine_text(update: Update) -> str:
+    """Device and precision of the training."""
+    threads = f", {counted(torch.get_num_threads(), 'thread')}" if update.device.type == "cpu" else ""
+    return f"{update.device}{threads}, {str(update.precision).removeprefix('torch.')}"
+
+
 def start_lines(
     settings: Settings, training: Training, directory: RunDirectory, validated: Split | None
 ) -> list[str]:
@@ -142,9 +148,7 @@ def start_lines(
     """
     links = ", aer: the error rate of word links beside the gold ones, which are known to be right"
     has_gold = validated is not None and validated.gold is not None
-    model, device = training.update.model, training.update.device
-    precision = str(training.update.precision).removeprefix("torch.")
-    threads = f", {counted(torch.get_num_threads(), 'thread')}" if device.type == "cpu" else ""
+    model = training.update.model
     count = training.update.parallel.world.size
     processes = f"; {count} processes by {settings.runtime.parallel}" if count > 1 else ""
     frozen = sum(parameter.numel() for parameter in model.parameters() if not parameter.requires_grad)
@@ -156,7 +160,7 @@ def start_lines(
         f"{kept}, {len(model.output_weight):,} target pieces",
         f"{counted(training.stream.epoch_length, 'batch', 'es')} an epoch of at most "
         f"{settings.training.batch_tokens:,} target tokens{steps}; "
-        f"device {device}{threads}, {precision}{processes}",
+        f"device {machine_text(training.update)}{processes}",
         *([GUIDED] if settings.training.guided_alignment else []),
         f"run directory {directory.path}",
         "nll: the negative log-likelihood of a target piece (a word or a part of one)"
