@@ -152,7 +152,7 @@ def draw_heads(
             for spine in axes.spines.values():
                 spine.set(linewidth=2.2 if framed else 0.6, edgecolor=_MARKED if framed else "0.5")
         below = -_GAP * size / _WORD / figure.get_figheight()
-        heading = f"{title and f'{title}: '}{_HEADS}{', shift 1' * shift}"
+        heading = f"{title and f'{title}: '}{_HEADS}{', all with shift 1' * shift}"
         figure.text(0, below, heading, va="top", fontsize=large, parse_math=False)
         if chosen is not None:
             figure.text(0, 2.5 * below, _FRAMED, va="top", fontsize=large, color=_MARKED)

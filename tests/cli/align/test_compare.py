@@ -65,4 +65,4 @@ def test_every_layer_and_head(tiny_runs: dict[str, Path], tmp_path: Path, transl
     assert "head 1" in content
     for shift, said in ((0, False), (1, True)):
         translate_command("align", "heads", tiny_runs["transformer"], *PAIR, *options, "--shift", shift)
-        assert ("by layer and head, shift 1" in out.read_text(encoding="utf-8")) is said
+        assert ("by layer and head, all with shift 1" in out.read_text(encoding="utf-8")) is said
