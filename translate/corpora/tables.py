@@ -55,7 +55,7 @@ def check_table(setting: str, path: Path) -> None:
     if not is_table(path):
         advice = "give the file of translations, or name it .tsv if tabs separate its columns"
         if path.suffix.lower() in OTHERS:
-            advice = "unpack an archive; save the pairs as .csv, or as .tsv with tabs between the columns"
+            advice = "save its pairs as .csv, or as .tsv with tabs between columns; unpack an archive first"
         raise UserError(
             f"{setting}.target is not set and {shown_path(path)} is not a table that is read "
             f"({', '.join(TABLES)}); {advice}"
