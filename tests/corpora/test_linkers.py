@@ -142,3 +142,4 @@ def test_lines_that_have_slipped_do_not_fit() -> None:
     assert fit_together(Split(sources, targets))
     assert not fit_together(Split(sources[1:], targets[:-1]))
     assert fit_together(Split(sources[1:900], targets[:899]))  # so few do not tell
+    assert fit_together(Split(["a " * 61] * 1000, ["b " * 61] * 1000))  # nor so long ones

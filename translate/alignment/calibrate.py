@@ -125,7 +125,7 @@ def calibrate(
     best = min(table, key=lambda row: (row.error, row.choice.shift, -len(row.choice.heads), row.choice.layer))
     aligned = align(model, pairs, best.choice, batch_size=batch_size)
     tried = tuple(
-        trial(replace(best.choice, threshold=value), score([each.links(value) for each in aligned], golds))
+        trial(replace(best.choice, threshold=value), score([found.links(value) for found in aligned], golds))
         for value in (THRESHOLDS if threshold is None else (threshold,))
         if value > 0
     )

@@ -168,7 +168,7 @@ def _translations(
     # A file that does not fit is refused before the runs translate.
     texts = {system.name: _read(system, test) for system in given if not system.is_run}
     translators = {system.name: machine.load(system.path) for system in given if system.is_run}
-    tagging = {name for name, each in translators.items() if comparing.tag in each.tokenizers.source.tags}
+    tagging = {name for name, run in translators.items() if comparing.tag in run.tokenizers.source.tags}
     for name, translator in translators.items():
         print_engine(translator.engine)
         tag = comparing.tag if name in tagging or not tagging else None  # of runs that know it, if any does

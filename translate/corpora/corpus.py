@@ -159,8 +159,8 @@ def _completed(
     told = [*notes, *told]
     if len(train) and all(source == target for source, target in islice(zip(train.source, train.target), 99)):
         told.append("warning: source and target are the same; expected a text and its translation")
-    found = data.kind not in ("grammar", "scenes") and data.read == "text"
-    if found and are_swapped((train.source, train.target), languages):
+    is_text = data.kind not in ("grammar", "scenes") and data.read == "text"
+    if is_text and are_swapped((train.source, train.target), languages):
         source, target = map(language_name, languages)
         told.append(
             f"warning: most sources are {target}, and most of their translations {source}: exchange the "

@@ -157,7 +157,7 @@ def fit_together(split: Split) -> bool:
     sample = sample_of(split, FITTING, whitespace=False)
     slipped = [*sample.targets[1:], *sample.targets[:1]]
     own, others = (sum(map(len, estimate_links(sample.sources, side))) for side in (sample.targets, slipped))
-    return own > FITTED * others
+    return own > FITTED * others or not own  # sentences too long to be looked at do not tell either
 
 
 def estimated(sample: LinkSample, known: KnownLinks | None) -> Linker:

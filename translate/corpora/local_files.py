@@ -112,7 +112,7 @@ def _check_sides(split: str, files: FileSplit, languages: tuple[str, str]) -> No
 def pair_of(source: str | Path, target: str | Path) -> Split:
     """Read two parallel files; raises ``UserError`` if one is longer, both are empty, or both are one."""
     if Path(source) == Path(target):
-        raise UserError(f"{_short(source)} is both source and target; expected a file for each of them")
+        raise UserError(f"{_short(source)} is both source and target; expected two files")
     blocks = list(_pair_blocks(Path(source), Path(target)))
     source_lines, target_lines = ([line for block in blocks for line in block[side]] for side in (0, 1))
     return Split(source_lines, target_lines)
