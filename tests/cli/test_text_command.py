@@ -284,6 +284,16 @@ def test_the_name_of_no_file_is_told(run: Path, translate_command: Command) -> N
         assert "note" not in translate_command("text", run, *words).err
 
 
+def test_lost_placeholders_are_told(run: Path, translate_command: Command) -> None:
+    sentences = ("I love {0} .", "<b>you</b> sleep .", "a man")
+    told = "2 sentences: tags or placeholders that the translation lacks; --markup carries them over\n"
+    assert told in translate_command("text", run, *sentences)[2]
+    code, out, errors = translate_command("text", run, "--markup", *sentences)
+    assert (code, errors) == (0, "")
+    assert "{0}" in out
+    assert "<b>" in out
+
+
 def test_markup_alone_is_not_blank(run: Path, translate_command: Command) -> None:
     assert translate_command("text", run, "--markup", "<br/>", "{0}") == (0, "<br/>\n{0}\n", "")
 

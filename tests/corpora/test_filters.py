@@ -47,7 +47,15 @@ def test_filters_count_every_reason(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("sentence", "words"),
-    [("a b", 2), ("你好世界", 4), ("été là", 2), ("私は x です", 5), ("สวัสดี", 2), ("ខ្ញុំស្រឡាញ់អ្នក។", 5)],
+    [
+        ("a b", 2),
+        ("été là", 2),
+        ("你好世界", 2),
+        ("私は x です", 4),
+        ("パーティションしきい値", 4),
+        ("สวัสดี", 2),
+        ("ខ្ញុំស្រឡាញ់អ្នក។", 5),
+    ],
 )
 def test_count_words(sentence: str, words: int) -> None:
     assert count_words(sentence) == words

@@ -55,6 +55,21 @@ def test_explicit_languages_win_and_plain_names_do(tmp_path: Path) -> None:
     assert (corpus.source_language, corpus.target_language) == ("en", "fr")
 
 
+def test_languages_that_nothing_names_are_told_by_the_lines(tmp_path: Path) -> None:
+    english = ["The children play in the garden.", "I do not know him.", "It was raining all day."] * 40
+    japanese = ["子供たちは庭で遊びます。", "私は彼を知りません。", "一日中雨が降っていました。"] * 40
+    rows = [f"{one}\t{other}" for one, other in zip(english, japanese, strict=True)]
+    train = {"source": write(tmp_path / "a.tsv", ["source\ttarget", *rows])}
+    found, chosen = load(train=train), load(train=train, source_language="en", target_language="jp")
+    assert (found.source_language, found.target_language) == ("en", "ja")
+    told = "data.source_language=en data.target_language=ja, by what most lines look like"
+    assert told in "\n".join(found.summary_lines())
+    assert chosen.target_language == "jp"
+    assert "warning: data.target_language=jp: the code of Japanese is ja" in chosen.summary_lines()
+    files = {"source": write(tmp_path / "a.src", english), "target": write(tmp_path / "a.tgt", japanese)}
+    assert load(train=files).target_language == "ja"
+
+
 def test_one_column_is_no_pair(tmp_path: Path) -> None:
     table = write(tmp_path / "a.csv", ["English,Français", "hello,bonjour"])
     with pytest.raises(UserError, match="the column English is both source and target"):
@@ -230,6 +245,9 @@ def test_lengths_differ(tmp_path: Path) -> None:
     text = message(train=pair(tmp_path, SOURCE, TARGET[:-2]))
     assert "train.en has 7 lines" in text
     assert "train.fr has 5" in text
+    table = write(tmp_path / "train.csv", ["source,target", "a,b"])
+    told = message(train={"source": table, "target": write(tmp_path / "a.fr", TARGET)})
+    assert "a table has both sides, so leave the other file out" in told
 
 
 def test_patterns_pair_names_without_their_languages(tmp_path: Path) -> None:

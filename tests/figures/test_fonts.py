@@ -15,6 +15,8 @@ def only_bundled(monkeypatch):
     """A machine with no fonts but matplotlib's."""
     entries = [entry for entry in font_manager.fontManager.ttflist if entry.fname.startswith(BUNDLED)]
     monkeypatch.setattr(font_manager.fontManager, "ttflist", entries)
+    monkeypatch.setattr(font_manager, "findSystemFonts", list)
+    fonts._list_new_fonts.cache_clear()
 
 
 def test_latin_needs_one_family():
@@ -29,6 +31,16 @@ def test_another_family_covers_what_is_missing(only_bundled):
     families = fonts.families_for(["a", lacking])
     assert families[0] == "DejaVu Sans"
     assert len(families) == 2
+
+
+def test_a_font_that_was_installed_after_the_list_was_stored_is_found(only_bundled, monkeypatch):
+    listed = [entry for entry in font_manager.fontManager.ttflist if entry.name.startswith("DejaVu")]
+    monkeypatch.setattr(font_manager.fontManager, "ttflist", listed)
+    monkeypatch.setattr(font_manager, "findSystemFonts", lambda: [BUNDLED + "STIXGeneral.ttf"])
+    covered = [set(FT2Font(entry.fname).get_charmap()) for entry in listed]
+    new = set(FT2Font(BUNDLED + "STIXGeneral.ttf").get_charmap()).difference(*covered)
+    lacking = next(chr(code) for code in sorted(new) if chr(code).isalpha())
+    assert fonts.families_for(["a", lacking]) == ["DejaVu Sans", "STIXGeneral"]
 
 
 @pytest.mark.parametrize(

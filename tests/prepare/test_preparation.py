@@ -137,7 +137,7 @@ def test_near_duplicates_and_sentences_with_many_translations(tmp_path: Path) ->
     assert [(pair["line"], pair["kept"]["line"]) for pair in shown] == [(3, 1), (4, 2)]
     page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
     assert f"<dd dir=auto>{changed[0]}</dd><dd dir=auto>{changed[1]}</dd>" in page
-    assert page.index("<dt>a, line 3</dt>") < page.index("<dt>kept instead: a, line 1</dt>")
+    assert page.index("<dt>a, pair 3</dt>") < page.index("<dt>kept instead: a, pair 1</dt>")
 
 
 def test_pairs_whose_words_do_not_link_are_dropped(tmp_path: Path) -> None:

@@ -68,8 +68,6 @@ def test_the_reason_against_a_pair(source: str, target: str, expected: str | Non
     [
         ("ab 1 ,", {"min_letters": 0.5}, ("en", "fr"), None),  # 2 / 4
         ("ab 1 ,", {"min_letters": 0.51}, ("en", "fr"), "letters"),
-        ("abc где", {"min_script": 0.5}, ("ru", "ru"), None),  # 3 / 6
-        ("abc где", {"min_script": 0.51}, ("ru", "ru"), "script"),
         ("12 .", {"min_script": 1.0, "min_letters": None}, ("ru", "ru"), None),
         ("abc", {"min_script": 1.0}, ("x-unknown", "x-unknown"), None),
     ],
@@ -79,6 +77,28 @@ def test_shares_by_hand(
 ) -> None:
     found = judge((text, text), languages=languages, identical=False, **filters)
     assert found.reasons[0] == expected
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "least", "expected"),
+    [
+        ("xyz", "abc где", 0.5, None),  # 3 / 6
+        ("xyz", "abc где", 0.51, "script"),
+        ("abc", "abc где", 1.0, None),  # abc stands on both sides
+        ("Run in SQL Lab", "SQL Labで実行", 0.5, None),
+    ],
+)
+def test_shares_of_a_script_by_hand(source: str, target: str, least: float, expected: str | None) -> None:
+    code = "ja" if "で" in target else "ru"
+    assert judge((source, target), languages=("en", code), min_script=least).reasons[0] == expected
+
+
+def test_japanese_is_counted_by_words() -> None:
+    sources = ["Partition Threshold", "Click to edit %s.", "Save"]
+    targets = ["パーティションしきい値", "クリックして%sを編集します。", "保存" * 101]
+    found = judge(*zip(sources, targets), languages=("en", "ja"))
+    assert found.reasons.tolist() == [None, None, "ratio"]
+    assert found.words.tolist() == [[2, 4, 1], [4, 7, 101]]
 
 
 def test_numbers_by_hand() -> None:
@@ -134,8 +154,8 @@ def test_texts_are_normalised_and_counted_as_by_plain_functions() -> None:
         len(re.findall("[Α-Ωα-ω]", text)) / max(1, len(re.findall("[A-Za-zΑ-Ωα-ω]", text))) for text in plain
     ]
     simple = [(text, share) for text, share in zip(plain, greek) if re.fullmatch("[ A-Za-zΑ-Ωα-ω]+", text)]
-    pairs = [(text, text) for text, _ in simple]
-    found = judge(*pairs, languages=("el", "el"), identical=False, min_letters=None, min_script=0.5).reasons
+    pairs = [("ωωωω", text) for text, _ in simple]
+    found = judge(*pairs, languages=("el", "el"), max_ratio=None, min_letters=None, min_script=0.5).reasons
     assert [reason == "script" for reason in found] == [share < 0.5 for _, share in simple]
 
 

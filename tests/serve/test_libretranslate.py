@@ -52,6 +52,13 @@ class TestByHand:
         ]
         assert [reply.json for reply in replies] == [{"translatedText": expected}] * 4
 
+    def test_placeholders_come_out_whole(self, client: Client) -> None:
+        text = "I love %(organization)s , {you} [X21X] ."
+        found = client.post("/translate", q=text, source="en", target="fr").json["translatedText"]
+        deepl = client.post("/v2/translate", text=[text], source_lang="EN", target_lang="FR").json
+        assert found == deepl["translations"][0]["text"]
+        assert all(word in found for word in ("%(organization)s", "{you}", "[X21X]"))
+
     def test_a_batch_of_texts_gives_a_batch(self, client: Client, translator: Translator) -> None:
         texts = [TEXT, "a man sleeps ."]
         wanted = [each.text for each in translator.translate(texts)]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from translate.text.languages import are_swapped, code_of, language_name
+from translate.text.languages import are_swapped, code_of, language_name, likely_language
 
 ENGLISH = [
     "The children play in the garden.",
@@ -39,7 +39,22 @@ def test_swapped_languages_are_seen(
     assert are_swapped(sides, languages) is expected
 
 
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        (ENGLISH, "en"),
+        (FRENCH, "fr"),
+        (["保存", "設定を変更しました。"] * 50, "ja"),
+        ([*ENGLISH, *FRENCH], None),
+        (ENGLISH[:99], None),
+    ],
+)
+def test_a_language_is_known_by_most_lines(lines: list[str], expected: str | None) -> None:
+    assert likely_language(lines) == expected
+
+
 def test_names_of_languages_are_codes() -> None:
     assert {code_of(name) for name in ("German", "Deutsch", "DEUTSCH", "de", "DE")} == {"de"}
+    assert code_of("jp") == "ja"
     assert code_of("Klingon") == "Klingon"
     assert language_name("fr") == "French"

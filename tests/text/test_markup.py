@@ -15,6 +15,8 @@ PIECES += [
     "$",
     "#",
     "#b#",
+    "[X1X]",
+    "[X",
     "%1",
     "{",
     "0}",
@@ -52,6 +54,9 @@ PIECES += [
         ("mail a.b+c@d-e.org, not @you or a@b", "mail, not @you or a@b", ["a.b+c@d-e.org"]),
         ("{% include a.md %} x", "x", ["{% include a.md %}"]),
         ("<<b>b>", "< b>", ["<b>"]),
+        ("選択%sを、%1の", "選択 を、の", ["%s", "%1"]),
+        ("詳細はhttps://a.b/c、x@a.bまで", "詳細は、まで", ["https://a.b/c", "x@a.b"]),
+        ("%s를 %(a)sup it%(b)s. [X2X]", "를 up it.", ["%s", "%(a)s", "%(b)s", "[X2X]"]),
     ],
 )  # fmt: skip
 def test_removed_markup(sentence: str, text: str, items: list[str]) -> None:

@@ -36,6 +36,7 @@ from translate.cli.text_options import (
 )
 from translate.config.names import counted, shorten, shown_path
 from translate.errors import LineError, UserError
+from translate.text.markup import find_markup
 from translate.text.sentences import split
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from translate.translation import ScoredText, TranslateOptions, Translation
     from translate.translator import Translator
 
+LOST = "tags or placeholders that the translation lacks; --markup carries them over"
 FAILED = 1  # the exit code if a line could not be translated
 
 # Some readers of lines also end a line at these.
@@ -208,7 +210,14 @@ def _translate(
     context = [line.previous for line in block] if most_context(translator) else None
     lines = [line.text for line in block]
     own = replace(options, context=context, constraints=terms.constraints(lines))
-    return translate_all(translator, lines, options=own)
+    results = translate_all(translator, lines, options=own)
+    if not options.markup:
+        lost = sum(
+            any(mark[0] not in result.text for mark in find_markup(line))
+            for line, result in zip(lines, results, strict=True)
+        )
+        translator.warnings.update({LOST: lost} if lost else {})
+    return results
 
 
 @dataclass

@@ -145,6 +145,7 @@ def _pair_blocks(source: Path, target: Path) -> Iterator[tuple[list[str], list[s
         raise UserError(
             f"{_short(source)} has {counted(counts[0], 'line')} but {_short(target)} has {counts[1]:,}; "
             f"line n of one must translate line n of the other"
+            f"{'; a table has both sides, so leave the other file out' * is_table(source)}"
         )
     if not counts[0]:
         raise UserError(f"{_short(source)} and {_short(target)} are empty")

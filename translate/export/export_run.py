@@ -133,7 +133,7 @@ def _validation(data: DataConfig, count: int) -> list[str]:
             return generated
         return list((corpus.validation or corpus.train).source[:count])
     files = (data.validation.source, data.train.source)
-    named = next((file for file in files if file is not None), "FILE")
+    named = next((file for file in files if file is not None and not is_table(Path(file))), "FILE")
     print(
         "the proof uses generated English sentences, since data that a run names are not read; for others "
         f"add --sentences {shlex.quote(shorten(named))}"

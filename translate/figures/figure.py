@@ -4,8 +4,8 @@ import threading
 import unicodedata
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from functools import lru_cache
+from contextlib import contextmanager, suppress
+from functools import cache, lru_cache
 from pathlib import Path
 
 import matplotlib
@@ -30,11 +30,13 @@ def families_for(texts: Iterable[str], first: str = PRINT.font) -> list[str]:
     characters = {character for text in texts for character in text if not _is_invisible(character)}
     families = [first]
     missing = characters - _coverage(str(font_manager.findfont(first)))
-    for entry in sorted(font_manager.fontManager.ttflist, key=_rank):
-        covered = missing & _coverage(entry.fname) if missing and _is_upright(entry) else set()
-        if covered:
-            families.append(entry.name)
-            missing = missing - covered
+    for list_fonts in (lambda: None, _list_new_fonts):
+        if missing:
+            list_fonts()
+        for entry in sorted(font_manager.fontManager.ttflist, key=_rank) if missing else ():
+            if covered := missing & _coverage(entry.fname) if _is_upright(entry) else set():
+                families.append(entry.name)
+                missing = missing - covered
     if missing:
         scripts = {unicodedata.name(c, "?").split()[0] if c.isalpha() else "symbols" for c in missing}
         shown = ", ".join(sorted(scripts)[:3])
@@ -45,6 +47,16 @@ def families_for(texts: Iterable[str], first: str = PRINT.font) -> list[str]:
             stacklevel=4,
         )
     return families
+
+
+@cache
+def _list_new_fonts() -> None:
+    """Let matplotlib know the fonts that were installed after it had stored its list."""
+    known = {entry.fname for entry in font_manager.fontManager.ttflist}
+    for path in font_manager.findSystemFonts():
+        if path not in known:
+            with suppress(OSError, RuntimeError):  # broken
+                font_manager.fontManager.addfont(path)
 
 
 def _rank(entry: font_manager.FontEntry) -> tuple[bool, bool, bool, str, str]:

@@ -200,7 +200,7 @@ def _row(cells: Sequence[object], tag: str) -> str:
 
 def _described(pair: dict[str, Any], what: str) -> str:
     why = f" · {pair['why']}" if pair.get("why") else ""
-    place = html.escape(f"{what}{pair['corpus']}, line {pair['line']:,}{why}")
+    place = html.escape(f"{what}{pair['corpus']}, pair {pair['line']:,}{why}")
     source, target = (html.escape(pair[side]) for side in ("source", "target"))
     return f"<dt>{place}</dt><dd dir=auto>{source}</dd><dd dir=auto>{target}</dd>"
 

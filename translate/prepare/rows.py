@@ -5,7 +5,7 @@ Every function is pure, so that every executor gives the same rows, whatever the
 
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -54,13 +54,15 @@ ROWS = pyarrow.schema(
     ]
 )
 RATIO_WORDS = 3  # added to both sides, so that "Yes ." may be "Oui , monsieur ."
+_SPACED_WORD = re.compile(rf"[^\W{UNSPACED}]+")
 _WORD = f"{UNSPACED_WORD}|[^ {UNSPACED}]+"  # of normalised text, as translate.corpora.filters counts them
 # UTF-8 read as Latin-1 or Windows-1252, whose second character may have become a space.
 _DAMAGED = "\ufffd|\\p{Ll}[ÃÂ]|(?:^| )[ÃÂ] |Ã[\u0080-\u00bf€‚ƒ„…†‡ˆ‰Š‹ŒŽ‘’“”•–—˜™š›œžŸ]|â€|Â[\u00a0-\u00bf]"
 _GROUPED = re.compile(r"(?<=\d)[.,'’\u00a0\u202f ](?=\d{3}(?!\d))")
 _NUMBER = re.compile(r"\d{2,}")
+_FORMAT = r"[-+0#]*\d*(?:\.\d+)?(?:hh?|ll?|[zjt])?[sdiufxXc@]"  # of printf
 _PLACEHOLDER = re.compile(
-    r"%(?:\d+\$|\(\w+\))?[-+0#]*\d*(?:\.\d+)?(?:hh?|ll?|[zjt])?[sdiufxXc@](?![^\W_])"  # of printf
+    rf"%\(\w+\){_FORMAT}|%(?:\d+\$)?{_FORMAT}(?![A-Za-z\u00c0-\u024f\d])"
     r"|\{[\w.]{0,40}\}|\$\{\w{1,40}\}|\$[A-Z_]{2,40}\b"
     r"|</?(?:[abigpsux]|br|em|code|div|font|h[1-6]|img|li|ol|pre|span|strong|su[bp]|t[dhrt]|table|ul)(?=[\s/>])"
 )
@@ -123,15 +125,18 @@ def judged(
     if filters.max_words is not None:
         wrong["too_long"] = longer > filters.max_words
     if filters.max_word_length is not None:
-        wrong["long_word"] = _either(sides, f"[^ ]{{{filters.max_word_length + 1},}}")
+        wrong["long_word"] = _either(sides, f"[^ {UNSPACED}]{{{filters.max_word_length + 1},}}")
     if filters.max_ratio is not None:
         wrong["ratio"] = longer + RATIO_WORDS > filters.max_ratio * (shorter + RATIO_WORDS)
     if filters.min_letters is not None:
         visible = lengths - np.stack([_numpy(pyarrow.compute.count_substring(side, " ")) for side in sides])
         wrong["letters"] = (letters < filters.min_letters * visible).any(0)
     if filters.min_script is not None:
-        in_script = [_in_script(*side) for side in zip(texts_of_letters, languages)]
-        wrong["script"] = (np.stack(in_script) < filters.min_script * letters).any(0)
+        wrong["script"] = foreign = _in_other_script(texts_of_letters, languages, filters.min_script)
+        chosen = np.flatnonzero(foreign)
+        own = zip(*(_without_shared(sides[0][row].as_py(), sides[1][row].as_py()) for row in chosen.tolist()))
+        own_letters = [replaced(pyarrow.array(side, pyarrow.string()), r"\PL+", "") for side in own]
+        foreign[chosen] = _in_other_script(own_letters, languages, filters.min_script)
     if filters.damaged:
         wrong["damaged"] = _either(sides, _DAMAGED)
     if filters.identical:
@@ -183,10 +188,26 @@ def _checked(
     return found
 
 
-def _in_script(letters: pyarrow.Array, code: str) -> np.ndarray:
-    """How many of each text's letters are of the script of a language; all of them if it is not known."""
-    script = script_of(code)
-    return _lengths(letters if script is None else replaced(letters, f"[^{script}]+", ""))
+def _in_other_script(
+    letters: Sequence[pyarrow.Array], languages: tuple[str, str], least: float
+) -> np.ndarray:
+    """Whether a smaller share of the letters of either side are of its language's script, if it is known."""
+    found = np.zeros(len(letters[0]) if letters else 0, bool)
+    for side, language in zip(letters, languages):
+        if (script := script_of(language)) is not None:
+            found |= _lengths(replaced(side, f"[^{script}]+", "")) < least * _lengths(side)
+    return found
+
+
+def _without_shared(source: str, target: str) -> tuple[str, str]:
+    """Both sides without the words of both, such as names, addresses and placeholders, in any script."""
+    words = (map(str.casefold, _SPACED_WORD.findall(text)) for text in (source, target))
+    shared = set(next(words)).intersection(next(words))
+
+    def left(text: str) -> str:
+        return _SPACED_WORD.sub(lambda word: "" if word[0].casefold() in shared else word[0], text)
+
+    return left(source), left(target)
 
 
 def numbers(text: str) -> Counter[str]:

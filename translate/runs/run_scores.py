@@ -27,6 +27,7 @@ from translate.runs.reports import SHOWN, Sample, sample_to_draw, write_card
 from translate.runs.run_directory import RunDirectory
 from translate.runs.runtime import translate_all
 from translate.runs.terminal_lines import closing_lines, machine_text, score_text
+from translate.runs.training_pairs import seen_pairs
 from translate.search.sources import warning_lines
 from translate.text.file_writing import write_text
 from translate.training.loop import Progress, Training
@@ -209,7 +210,7 @@ def finish(
     chance = settings.training.best_metric == "bleu" and not any(value for value, *_ in progress.best)
     if chance and settings.data.read == "text" and not fit_together(corpus.train):
         print("warning: the pairs fit no better than if a side had slipped by a line: do they correspond?")
-    changes = changes_since_start(progress, directory)
+    changes = changes_since_start(progress, directory, corpus.validation)
     sources = islice((corpus.test or corpus.validation or corpus.train).source, MOST_TRIED)
     short = [line for line in sources if len(line) <= LONGEST_TRIED and line.isprintable() and line.strip()]
     safe = [line for line in short if line[0] != "-"] or ["A sentence."]
@@ -218,7 +219,7 @@ def finish(
     print(*closing_lines(settings, progress, scores, changes, directory, sentence), sep="\n")
 
 
-def changes_since_start(progress: Progress, directory: RunDirectory) -> str:
+def changes_since_start(progress: Progress, directory: RunDirectory, validation: Split | None) -> str:
     """The validation scores of ``training.start_from`` and of the result, such as ``bleu 12.3 -> 25.1``.
 
     Those of each corpus of a mixture are among them, so they tell what the model has forgotten of an old one.
@@ -226,7 +227,9 @@ def changes_since_start(progress: Progress, directory: RunDirectory) -> str:
     rows = {row["step"]: row for row in directory.rows() if row["kind"] == "validation"}
     before, after = rows.get(0, {}), rows.get(progress.best_step, {})
     if before and progress.best_step == 0:
-        return "nothing gained: no step was better, and the result has the weights of the start"
+        known = validation and sum(seen_pairs(directory.path, validation.source, [validation.target]) or ())
+        reason = f"; {known:,} of the validation pairs were trained on before: give others" if known else ""
+        return f"nothing gained: no step was better, and the result has the weights of the start{reason}"
     both = [key for key in before if key in after and key not in ("kind", "step", "seconds")]
     return ", ".join(
         f"{score_text(key, before[key])} -> {score_text(key, after[key]).removeprefix(key).strip()}"

@@ -13,6 +13,7 @@ from translate.serve.service import Service, context_of, refusing
 from translate.serve.store import new_name
 from translate.serve.web.requests import RefusalError, Upload
 from translate.text.glossary import Terms
+from translate.text.markup import find_markup
 from translate.text.sentences import split
 from translate.translation import TranslateOptions, Translation
 
@@ -102,7 +103,7 @@ async def translate_parts(
     options = TranslateOptions(
         n_best=min(n_best, served.translator.search.beam_size),
         constraints=None if terms is None else terms.constraints(sentences),
-        markup=any(isinstance(part, Document) for part in parts),
+        markup=any(map(find_markup, sentences)),
         context=context_of(served, (part.sentences for part in parts)),
     )
     call = await service.begin(served, sentences, options)

@@ -1,5 +1,6 @@
 """The languages of codes and of texts."""
 
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import lru_cache
@@ -8,6 +9,7 @@ from typing import Any
 
 _LINES = Path(__file__).with_name("languages.txt").read_text(encoding="utf-8").splitlines()
 FEWEST, SOME, MOST = 100, 300, 0.8  # lines that tell something, that are looked at, and the share that tells
+JOINED = 10  # lines that are identified together, since short ones are in any language
 NAMES = {line.partition(" ")[0]: line.partition(" ")[2].split(", ") for line in _LINES}
 _CODE_OF = {name.casefold(): code for code, names in NAMES.items() for name in names}
 
@@ -40,6 +42,19 @@ def build_identifier(languages: Sequence[str]) -> Any:
 
 
 identifier_of = lru_cache(maxsize=16)(build_identifier)
+
+
+def likely_language(lines: Sequence[str]) -> str | None:
+    """The language that most lines are in, one of ``NAMES``; ``None`` of few lines, or where it is unsure."""
+    identifier = None
+    with suppress(OSError):  # it unpacks its model to the disk, which may be full
+        identifier = build_identifier([*NAMES]) if len(lines) >= FEWEST else None
+    if identifier is None:
+        return None
+    some = lines[:: len(lines) // SOME or 1]
+    texts = [" ".join(some[begin : begin + JOINED]) for begin in range(0, len(some), JOINED)]
+    ((language, count),) = Counter(identifier.classify(text)[0] for text in texts).most_common(1)
+    return language if count >= MOST * len(texts) else None
 
 
 def are_swapped(sides: Sequence[Sequence[str]], languages: Sequence[str]) -> bool:

@@ -14,15 +14,19 @@ from translate.text.words import tags_before
 
 # Every quantifier is possessive or ends at a character that the next one excludes: the time is linear.
 _TAG = r"""<!--.*?-->|<\?[^<>]*\?>|</?[A-Za-z_][\w:.-]*+(?:\s(?:[^<>"']|"[^"]*"|'[^']*')*)?/?>"""
+_LETTER = "A-Za-z\u00c0-\u024f"  # in other scripts particles follow placeholders: %sを, a@b.org에
+_WORD = rf"{_LETTER}\d_"
+_FORMAT = r"[-+#0]*+\d*+(?:\.\d++)?(?:hh|h|ll|l|z|j|t)?[diouxXeEfFgGcspn@]"  # of printf
 _PLACEHOLDER = (
     r"\{\{\s*+[\w.-]++\s*+\}\}|[$%#]?\{[\w.-]*+(?:![rsa])?(?::[^{}\s]*+)?\}"
-    r"|%(?:\([\w.-]++\)|\d++\$)?[-+#0]*+\d*+(?:\.\d++)?(?:hh|h|ll|l|z|j|t)?[diouxXeEfFgGcspn@](?![^\W\d_])"
-    r"|%(?:L?\d{1,2}|(?<!\d%)[A-Z][A-Z0-9_]++)(?!\w)(?:%(?!\w))?"  # of Qt, and names: %1, %PRODUCTNAME
-    r"|\$\(\w++\)|\$[A-Za-z_][\w.]*+\$|\#[A-Za-z_]\w*+\#|\{%[^{}%]*+%\}"
-    r"|(?<!\w)(?:https?|ftp)://[!#-;=?-~]*[A-Za-z0-9/=#&%+-]|<?(?<![\w.+-])[\w.+-]++@[\w-]++(?:\.[\w-]++)++>?"
+    rf"|%\([\w.-]++\){_FORMAT}|%(?:\d++\$)?{_FORMAT}(?![{_LETTER}])"
+    rf"|%(?:L?\d\d?|(?<!\d%)[A-Z][A-Z0-9_]++)(?![{_WORD}])(?:%(?![{_WORD}]))?"  # of Qt, and %PRODUCTNAME
+    r"|\$\(\w++\)|\$[A-Za-z_][\w.]*+\$|\#[A-Za-z_]\w*+\#|\{%[^{}%]*+%\}|\[X\d++X\]"  # the last is Weblate's
+    rf"|(?<![{_WORD}])(?:https?|ftp)://[!#-;=?-~]*[A-Za-z0-9/=#&%+-]"
+    rf"|<?(?<![{_WORD}.+-])[{_WORD}.+-]++@[{_WORD}-]++(?:\.[{_WORD}-]++)++>?"
 )
 MARKUP = re.compile(rf"(?P<tag>{_TAG})|(?P<placeholder>{_PLACEHOLDER})", re.DOTALL)
-_OPENER = re.compile("[<{%$#@]|:(?=//)")  # all markup has one of them
+_OPENER = re.compile(r"[<{%$#@]|:(?=//)|\[(?=X)")  # all markup has one of them
 MAX_PASSES = 8  # of removing markup that only the removal of other markup has made
 _NAME = re.compile(r"</?([A-Za-z_][\w:.-]*+)")
 # HTML elements without content, which need no slash.

@@ -8,9 +8,12 @@ from typing import NamedTuple
 
 # Scripts written without spaces: Thai, Lao, Myanmar and Khmer; kana and Han. Each character is a word.
 _SOUTH_EAST = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
-_EAST = "\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
-UNSPACED = _SOUTH_EAST + _EAST
-UNSPACED_WORD = f"[{_EAST}]|[{_SOUTH_EAST}]{{1,4}}"  # where words are counted, since these have 4 characters
+_HIRAGANA, _KATAKANA = "\u3040-\u309f", "\u30a0-\u30ff"
+_HAN = "\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+UNSPACED = _SOUTH_EAST + _HIRAGANA + _KATAKANA + _HAN
+# Where words are counted, as many characters as one has about: beside English, 1.4 words in Japanese and 1.0
+# in Chinese, where each character counted would be 2.8 and 1.7.
+UNSPACED_WORD = f"[{_HAN}]{{1,2}}|[{_HIRAGANA}]{{1,3}}|[{_KATAKANA}]{{1,4}}|[{_SOUTH_EAST}]{{1,4}}"
 NO_WORD = -1
 FRENCH_CLITICS = "la|le|les|lui|leur|moi|toi|nous|vous|y|en|je|tu|il|elle|on|ils|elles|ce"
 

@@ -220,6 +220,12 @@ def test_a_language_with_one_form_gets_the_plural() -> None:
     assert '"%D FILES"' in document.write(shout(document.sentences)).decode()
 
 
+@pytest.mark.parametrize("line", ['msgid "Hello', "Hello", 'msgid Hello"', 'msgstr "a "b" c"'])
+def test_a_damaged_line_of_po_is_named(line: str) -> None:
+    with pytest.raises(UserError, match="line 3: no line of a PO file"):
+        read("a.po", f'# "a\nmsgid "Hi"\n{line}\nmsgstr ""\n'.encode(), "en")
+
+
 XLIFF_1 = """<xliff version="1.2" xmlns="urn:oasis:names:tc:xliff:document:1.2"><file original="a"><body>
 <trans-unit id="1"><source>A <g id="1">big</g> <x id="2"/>day.</source>
 </trans-unit><trans-unit id="2"><source>Old</source><target>Vieux</target></trans-unit>
@@ -227,6 +233,20 @@ XLIFF_1 = """<xliff version="1.2" xmlns="urn:oasis:names:tc:xliff:document:1.2">
 XLIFF_2 = """<xliff version="2.0" srcLang="en" xmlns="urn:oasis:names:tc:xliff:document:2.0"><file id="f">
 <unit id="1">
 <segment><source>A <pc id="1">big</pc> <ph id="2"/>day.</source></segment></unit></file></xliff>"""
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.po", PO.replace('"Plural', '"Language: fr_CA\\n"\n"Plural')),
+        ("a.xlf", XLIFF_1.replace("<file", '<file target-language="fr"')),
+        ("a.xlf", XLIFF_2.replace("srcLang", 'trgLang="fr" srcLang')),
+    ],
+)
+def test_a_catalogue_of_another_language_is_refused(name: str, text: str) -> None:
+    assert read(name, text.encode(), "en", "fr").sentences
+    with pytest.raises(UserError, match=r"its header says fr(_CA)?, and the translations are in de"):
+        read(name, text.encode(), "en", "de")
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from translate.serve.documents.markdown import read_markdown
 from translate.serve.documents.office import read_docx, read_odt
 from translate.serve.documents.plain import read_plain, read_subtitles
 from translate.serve.documents.tagged_text import read_html, read_tagged
+from translate.text.languages import base
 
 __all__ = ["FORMATS", "MAX_BYTES", "Document", "read", "read_html", "read_tagged"]
 
@@ -31,6 +32,8 @@ FORMATS: dict[str, Callable[[bytes, str, str], Document]] = {
 
 
 _LANG = re.compile(rb"(<html\b[^>]{0,300}?(?<![\w:-])lang\s*=\s*[\"']?)[\w-]+", re.IGNORECASE)
+# The language of the translations in a catalogue: PO, XLIFF 1.2 and 2.0.
+_TARGET = re.compile(rb"""(?m)^"Language:[ ]*([\w-]+)|\s(?:target-language|trgLang)\s*=\s*["']([\w-]+)""")
 
 
 def read(name: str, content: bytes, language: str = "", target: str = "") -> Document:
@@ -57,7 +60,12 @@ def read(name: str, content: bytes, language: str = "", target: str = "") -> Doc
     if FORMATS[suffix] is read_html and target:
         code = target.lower().encode() if is_code(target.lower()) else b""  # which says that it is unknown
         content = _LANG.sub(lambda found: found[1] + code, content, count=1)
+    is_catalogue = FORMATS[suffix] in (read_po, read_xliff)
+    if is_catalogue and is_code(target) and (own := _TARGET.search(content)):
+        theirs = (own[1] or own[2]).decode("ascii", "replace")
+        if base(theirs) != base(target):
+            raise UserError(f"{shown}: its header says {theirs}, and the translations are in {target}")
     document = FORMATS[suffix](content, shown, language)
-    if not document.sentences and FORMATS[suffix] not in (read_po, read_xliff):
+    if not document.sentences and not is_catalogue:
         raise UserError(f"{shown}: no text to translate was found in it")
     return document

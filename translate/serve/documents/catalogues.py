@@ -9,6 +9,7 @@ from translate.serve.documents.document import Document, TaggedText, Token, deco
 from translate.serve.documents.xml import Mixed, Rules, parse_xml, write_xml
 from translate.text.markup import find_markup, kind_and_name
 
+_LINE = re.compile(r'#.*|(?:(?:msg\w+(?:\[\d+\])?|domain)\s*)?"(?:[^"\\]|\\.)*+"')
 _XLIFF = "urn:oasis:names:tc:xliff:document:"
 
 
@@ -21,6 +22,9 @@ def read_po(content: bytes, name: str, language: str = "") -> Document:
     text, _ = decode(content, name)
     if not re.search(r"^msgid\b.*\n", text, re.MULTILINE):  # polib might take it for the name of a file
         raise UserError(f"{name}: no PO file: it has no line that begins with msgid")
+    for number, line in enumerate(text.split("\n"), 1):  # polib cuts one without a quotation mark
+        if line.strip() and not _LINE.fullmatch(line.strip()):
+            raise UserError(f"{name}, line {number}: no line of a PO file; is a quotation mark missing?")
     try:
         file = polib.pofile(text, wrapwidth=78)
     except (OSError, ValueError, IndexError, AttributeError, KeyError) as error:
