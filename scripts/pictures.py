@@ -114,9 +114,7 @@ def main(arguments: list[str]) -> None:
         *draw_gallery(given.runs / "transformer", given.out),
         draw_runs(given.runs, given.out / "runs.png"),
     ]
-    gold = parse_gold(
-        GOLD, where="GOLD", source_length=len(PAIR[0].split()), target_length=len(PAIR[1].split())
-    )
+    gold = parse_gold(GOLD, where="GOLD", lengths=(len(PAIR[0].split()), len(PAIR[1].split())))
     (translation,) = transformer.translate([PAIR[0]], n_best=3)
     others = [candidate.text for candidate in translation.n_best if candidate.text != PAIR[1]]
     targets = [PAIR[1], *others]

@@ -44,20 +44,20 @@ def test_malformed_token_names_place_and_token(token):
 
 @pytest.mark.parametrize(("token", "word"), [("3-0", "source word 3"), ("0p2", "target word 2")])
 def test_index_outside_the_sentence(token, word):
-    parse_gold("2-1", where="x", source_length=3, target_length=2)
+    parse_gold("2-1", where="x", lengths=(3, 2))
     with pytest.raises(UserError, match=word):
-        parse_gold(token, where="x", source_length=3, target_length=2)
+        parse_gold(token, where="x", lengths=(3, 2))
 
 
 def test_files(tmp_path):
     path = tmp_path / "gold.txt"
     path.write_bytes("\ufeff0-0 1p0\r\n\r\n2-1\n".encode())
-    golds = read_gold(path, source_lengths=[2, 0, 3], target_lengths=[1, 5, 2])
+    golds = read_gold(path, lengths=[(2, 1), (0, 5), (3, 2)])
     assert [written(gold) for gold in golds] == ["0-0 1p0", "", "2-1"]
     with pytest.raises(UserError, match=r"gold\.txt, line 3"):
-        read_gold(path, source_lengths=[2, 0, 2])
-    with pytest.raises(UserError, match="3 lines of links for 2 target sentences"):
-        read_gold(path, target_lengths=[1, 5])
+        read_gold(path, lengths=[(2, 1), (0, 5), (2, 2)])
+    with pytest.raises(UserError, match="3 lines of links for 2 source sentences"):
+        read_gold(path, lengths=[(2, 1), (0, 5)])
     with pytest.raises(UserError, match=r"missing\.txt"):
         read_gold(tmp_path / "missing.txt")
     path.write_bytes(b"\xff\xfe0")
@@ -68,13 +68,13 @@ def test_files(tmp_path):
 def test_naacl_gold(tmp_path):
     path = tmp_path / "gold.naacl"
     path.write_text("0001 1 1 S\n1 2 3 P\n\n3 2 1\n0003 1 2 S 0.75\n3 0 1 S\n")
-    golds = read_gold(path, source_lengths=[2, 1, 2], target_lengths=[3, 1, 2])
+    golds = read_gold(path, lengths=[(2, 3), (1, 1), (2, 2)])
     assert [written(gold) for gold in golds] == ["0-0 1p2", "", "0-1 1-0"]
     assert [written(gold) for gold in read_gold(path)] == ["0-0 1p2", "", "0-1 1-0"]
     with pytest.raises(UserError, match=r"gold\.naacl, line 2: link '2-3' points to target word 3, but .* 2"):
-        read_gold(path, target_lengths=[2, 1, 2])
+        read_gold(path, lengths=[(2, 2), (1, 1), (2, 2)])
     with pytest.raises(UserError, match=r"gold\.naacl, line 4: link of pair 3, but there are 2 pairs"):
-        read_gold(path, source_lengths=[2, 2])
+        read_gold(path, lengths=[(2, 3), (2, 2)])
     for line, message in (("1 1 1 X", "line 2: '1 1 1 X' is not a link"), ("0 1 1", "pairs count from 1")):
         path.write_text(f"1 1 1\n{line}\n")
         with pytest.raises(UserError, match=message):

@@ -59,8 +59,8 @@ class GoldOptions:
         if len(tests) > 1:
             raise UserError(f"evaluate: --gold is for one test set, but there are {len(tests)}")
         sides = tests[0].source, tests[0].references[0]
-        source, target = ([most_words(line) for line in side] for side in sides)
-        return read_gold(self.gold, source_lengths=source, target_lengths=target, one_based=self.one_based)
+        lengths = [(most_words(source), most_words(target)) for source, target in zip(*sides, strict=True)]
+        return read_gold(self.gold, lengths=lengths, one_based=self.one_based)
 
 
 @dataclass(frozen=True)

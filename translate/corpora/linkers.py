@@ -55,12 +55,8 @@ class WrittenLinks:
             found = list(self.others(begin, sources, targets))
         for index, (number, line) in enumerate(zip(numbers, lines, strict=True)):
             if line is not None:
-                gold = parse_gold(
-                    line,
-                    where=f"{self.where}{number + 1}",
-                    source_length=len(sources[index]),
-                    target_length=len(targets[index]),
-                )
+                lengths = len(sources[index]), len(targets[index])
+                gold = parse_gold(line, where=f"{self.where}{number + 1}", lengths=lengths)
                 found[index] = gold.to_teach(1)
         return found
 

@@ -118,12 +118,8 @@ class SplitReader:
             links = [] if self.gold is None else self.gold[count : count + len(block[0])]
             for number, (line, source, target) in enumerate(zip(links, *block[:2]), start=count + 1):
                 if self.where:
-                    parse_gold(
-                        line,
-                        where=f"{self.where}, line {number}",
-                        source_length=most_words(source),
-                        target_length=len(target.split()),
-                    )
+                    lengths = most_words(source), len(target.split())
+                    parse_gold(line, where=f"{self.where}, line {number}", lengths=lengths)
             count += len(block[0])
             yield block, links
         if self.gold is not None and len(self.gold) != count:

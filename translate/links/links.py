@@ -6,6 +6,7 @@ A link is a pair (source word index, target word index), both from 0.
 import re
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
+from itertools import repeat
 from pathlib import Path
 from typing import NamedTuple
 
@@ -56,25 +57,20 @@ class Gold(NamedTuple):
 
 
 def parse_gold(
-    line: str,
-    *,
-    where: str,
-    source_length: int | None = None,
-    target_length: int | None = None,
-    one_based: bool = False,
+    line: str, *, where: str, lengths: tuple[int, int] | None = None, one_based: bool = False
 ) -> Gold:
     """Read one line of gold links, `i-j` sure and `ipj` possible.
 
     Args:
         where: file and line, for error messages.
-        source_length, target_length: number of words; an index outside them is an error.
+        lengths: number of source and target words; an index outside them is an error.
         one_based: whether the file counts words from 1.
     Raises:
         UserError: for a malformed token or an index outside the sentence.
     """
     sure, possible = set(), set()
     for token in line.split():
-        link, kind = _parse_token(token, where, source_length, target_length, one_based=one_based)
+        link, kind = _parse_token(token, where, lengths, one_based=one_based)
         possible.add(link)
         if kind == "-":
             sure.add(link)
@@ -87,11 +83,7 @@ def format_pharaoh(links: Iterable[Link]) -> str:
 
 
 def read_gold(
-    path: str | Path,
-    *,
-    source_lengths: Sequence[int] | None = None,
-    target_lengths: Sequence[int] | None = None,
-    one_based: bool = False,
+    path: str | Path, *, lengths: Sequence[tuple[int, int]] | None = None, one_based: bool = False
 ) -> list[Gold]:
     """Read a file of gold links; the first line shows which format it has.
 
@@ -100,7 +92,7 @@ def read_gold(
     or P, then an optional confidence. Word 0 is NULL; a line with it gives no link.
 
     Args:
-        source_lengths, target_lengths: number of words of each sentence, to check lines and indexes.
+        lengths: number of source and target words of each pair, to check lines and indexes.
         one_based: whether a TALP file counts words from 1.
     Raises:
         UserError: if the file cannot be read or a line is wrong; names the file and the line.
@@ -108,33 +100,23 @@ def read_gold(
     lines = read_lines(Path(path))
     first = next((line for line in lines if line.strip()), "")
     if _NAACL.fullmatch(first.strip()):
-        return _read_naacl(path, lines, source_lengths, target_lengths)
+        return _read_naacl(path, lines, lengths)
     name = shown_path(path)
-    for side, lengths in (("source", source_lengths), ("target", target_lengths)):
-        if lengths is not None and len(lengths) != len(lines):
-            raise UserError(
-                f"{name}: {counted(len(lines), 'line')} of links for "
-                f"{counted(len(lengths), f'{side} sentence')}; expected one line a pair"
-            )
-    unknown = [None] * len(lines)
+    if lengths is not None and len(lengths) != len(lines):
+        raise UserError(
+            f"{name}: {counted(len(lines), 'line')} of links for "
+            f"{counted(len(lengths), 'source sentence')}; expected one line a pair"
+        )
     return [
-        parse_gold(
-            line, where=f"{name}, line {number}", source_length=s, target_length=t, one_based=one_based
-        )
-        for number, (line, s, t) in enumerate(
-            zip(lines, source_lengths or unknown, target_lengths or unknown), start=1
-        )
+        parse_gold(line, where=f"{name}, line {number}", lengths=own, one_based=one_based)
+        for number, (line, own) in enumerate(zip(lines, lengths or repeat(None)), start=1)
     ]
 
 
 def _read_naacl(
-    path: str | Path,
-    lines: Sequence[str],
-    source_lengths: Sequence[int] | None,
-    target_lengths: Sequence[int] | None,
+    path: str | Path, lines: Sequence[str], lengths: Sequence[tuple[int, int]] | None
 ) -> list[Gold]:
     golds: dict[int, tuple[set[Link], set[Link]]] = {}
-    known = [len(lengths) for lengths in (source_lengths, target_lengths) if lengths is not None]
     for number, line in enumerate(lines, start=1):
         where = f"{shown_path(path)}, line {number}"
         match = _NAACL.fullmatch(line.strip())
@@ -146,25 +128,24 @@ def _read_naacl(
                 f"[S|P]', with numbers of at most {MAX_DIGITS} digits"
             )
         pair = int(match[1])
-        if pair < 1 or (known and pair > min(known)):
-            limit = f"there are {min(known)} pairs" if known else "pairs count from 1"
+        if pair < 1 or (lengths is not None and pair > len(lengths)):
+            limit = "pairs count from 1" if lengths is None else f"there are {len(lengths)} pairs"
             raise UserError(f"{where}: link of pair {pair}, but {limit}")
         sure, possible = golds.setdefault(pair, (set(), set()))
         if "0" in (match[2].lstrip("0") or "0", match[3].lstrip("0") or "0"):
             continue
-        sides = (source_lengths, target_lengths)
-        lengths = [None if side is None else side[pair - 1] for side in sides]
-        link, _ = _parse_token(f"{match[2]}-{match[3]}", where, *lengths, one_based=True)
+        own = None if lengths is None else lengths[pair - 1]
+        link, _ = _parse_token(f"{match[2]}-{match[3]}", where, own, one_based=True)
         possible.add(link)
         if match[4] != "P":
             sure.add(link)
-    count = min(known) if known else max(golds, default=0)
+    count = max(golds, default=0) if lengths is None else len(lengths)
     empty: tuple[set[Link], set[Link]] = (set(), set())
     return [Gold(*map(frozenset, golds.get(pair, empty))) for pair in range(1, count + 1)]
 
 
 def _parse_token(
-    token: str, where: str, source_length: int | None, target_length: int | None, *, one_based: bool
+    token: str, where: str, lengths: tuple[int, int] | None, *, one_based: bool
 ) -> tuple[Link, str]:
     match = _TOKEN.fullmatch(token)
     if match is None:
@@ -174,7 +155,7 @@ def _parse_token(
         )
     base = int(one_based)
     source, target = int(match[1]) - base, int(match[3]) - base
-    for side, index, length in (("source", source, source_length), ("target", target, target_length)):
+    for side, index, length in zip(("source", "target"), (source, target), lengths or (None, None)):
         if index < 0:
             raise UserError(f"{where}: link '{token}' has {side} index 0, but this file counts words from 1")
         if length is not None and index >= length:

@@ -100,8 +100,9 @@ def pairs_of_files(
     split = pair_of(source, target)
     golds = None
     if gold is not None:
-        lengths = [[most_words(line) for line in split.source], [len(line.split()) for line in split.target]]
-        golds = read_gold(gold, source_lengths=lengths[0], target_lengths=lengths[1], one_based=one_based)
+        pairs = zip(split.source, split.target, strict=True)
+        lengths = [(most_words(source_line), len(target_line.split())) for source_line, target_line in pairs]
+        golds = read_gold(gold, lengths=lengths, one_based=one_based)
     name = f"{source} and {target}"
     return CalibrationPairs(name, split.source, split.target, golds, whitespace or golds is not None)
 

@@ -177,8 +177,8 @@ class PictureOptions(StyleOptions):
 
         if self.links is None:
             return None
-        S, T = len(alignment.source_words), len(alignment.target_words)
-        return parse_gold(self.links, where="--links", source_length=S, target_length=T)
+        lengths = len(alignment.source_words), len(alignment.target_words)
+        return parse_gold(self.links, where="--links", lengths=lengths)
 
 
 def check_unused(out: Path, what: str, given: Mapping[str, object]) -> None:
