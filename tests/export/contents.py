@@ -10,10 +10,11 @@ from tests.tiny_models import CASES, attention, tiny_model
 from translate.alignment.alignment import AlignmentChoice
 from translate.config.data import TokenizerConfig
 from translate.config.search import SearchConfig
-from translate.export.contents import Contents, Rendered
+from translate.export.contents import Contents
 from translate.models import Transformer
 from translate.runs.run_directory import RunDirectory
 from translate.text.tokenizer import BOS, TokenizerPair
+from translate.translation import Translation
 
 SOURCES = [
     "I love you .",
@@ -82,6 +83,6 @@ def teacher_forced(contents: Contents, source: list[int], target: list[int]) -> 
         return torch.log_softmax(contents.model.logits(hidden), -1)[0]
 
 
-def translations(contents: Contents) -> list[Rendered]:
+def translations(contents: Contents) -> list[Translation]:
     """The translations of ``SOURCES`` by the run itself."""
-    return [Rendered(each.text, each.score) for each in contents.translate(SOURCES)]
+    return contents.translate(SOURCES)

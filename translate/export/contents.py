@@ -6,7 +6,6 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from translate.alignment.alignment import Alignment
 from translate.config.names import counted
 from translate.errors import UserError, optional
 from translate.runs.run_directory import RunDirectory
@@ -43,21 +42,8 @@ class Contents(Translator):
         return [*self.tokenizers.source.encode(sentence)[: self.longest_source - 1], EOS]
 
 
-class Rendered(NamedTuple):
-    """A translation by an exported model."""
-
-    text: str
-    score: float  # log-probability / length ** length_penalty, with the length including end of sentence
-    alignment: Alignment | None = None  # where the format shows the run's own
-    ids: Sequence[int] = ()  # of the target's pieces, where the engine tells them
-
-
-Engine = Callable[[Sequence[str]], list[Rendered]]
-
-
-def rendered(translations: Sequence[Translation]) -> list[Rendered]:
-    """Translations by our own engines."""
-    return [Rendered(found.text, found.score, found.alignment) for found in translations]
+# Translates by an exported model: texts and scores, with alignments where the format shows the run's own.
+Engine = Callable[[Sequence[str]], list[Translation]]
 
 
 class Proof(NamedTuple):
@@ -79,7 +65,7 @@ class Proof(NamedTuple):
         )
 
 
-def prove(sources: Sequence[str], ours: Sequence[Rendered], theirs: Sequence[Rendered]) -> Proof:
+def prove(sources: Sequence[str], ours: Sequence[Translation], theirs: Sequence[Translation]) -> Proof:
     """Compare the translations of the same sentences by the run (ours) and by the export (theirs).
 
     Raises:
@@ -94,7 +80,7 @@ def prove(sources: Sequence[str], ours: Sequence[Rendered], theirs: Sequence[Ren
     return Proof(len(rows), len(differing), max(gaps, default=0.0), shortest, words, relinked)
 
 
-def _links(ours: Rendered, theirs: Rendered) -> tuple[int, int]:
+def _links(ours: Translation, theirs: Translation) -> tuple[int, int]:
     """The number of target words of one text, and of those with other links."""
     if ours.alignment is None or theirs.alignment is None:
         return 0, 0

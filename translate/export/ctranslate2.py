@@ -1,13 +1,14 @@
 """Exports a Transformer to CTranslate2, a fast engine for CPUs and GPUs."""
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import torch
 
 from translate.errors import UserError
-from translate.export.contents import Contents, Engine, rendered, require
+from translate.export.contents import Contents, Engine, require
 from translate.search.ctranslate2.choosing import EngineChoice
 from translate.search.ctranslate2.conversion import (
     Convertible,
@@ -60,4 +61,4 @@ def _engine(library: Any, contents: Contents, directory: Path, quantization: str
     both, longest = contents.tokenizers, contents.longest_target
     search = CTranslate2Search(library, loaded, both, contents.choice, longest)
     translator = replace(contents, engine=EngineChoice("ctranslate2", search))
-    return lambda sentences: rendered(translator.translate(sentences, alignments=True))
+    return partial(translator.translate, alignments=True)

@@ -12,7 +12,7 @@ from translate.corpora.images.scene_corpus import generate_scenes, pair_of
 from translate.corpora.tables import is_table
 from translate.errors import UserError
 from translate.export import ctranslate2, huggingface, onnx, static_page
-from translate.export.contents import Contents, Engine, Proof, check_new, prove, rendered
+from translate.export.contents import Contents, Engine, Proof, check_new, prove
 from translate.export.export_card import write_card
 from translate.grammar.generator import generate
 from translate.runs.checkpoint import WEIGHTS, save_weights
@@ -84,7 +84,7 @@ def export_run(
         if sources is None:
             sources = _validation(read_settings(contents.directory, plugins).data, num_sentences)
         print(f"translating {counted(len(sources), 'sentence')} with the run and with the export")
-        proof = prove(sources, rendered(contents.translate(sources, alignments=True)), engine(sources))
+        proof = prove(sources, contents.translate(sources, alignments=True), engine(sources))
         write_card(contents, export_format, new, out.name, proof)
     return proof
 
@@ -108,8 +108,7 @@ def _write(
     contents: Contents, export_format: str, directory: Path, quantization: str | None, plugins: Sequence[str]
 ) -> Engine:
     if export_format == "bundle":
-        translator = load(write_bundle(contents, directory).path, device="cpu", plugins=plugins)
-        return lambda sentences: rendered(translator.translate(sentences))
+        return load(write_bundle(contents, directory).path, device="cpu", plugins=plugins).translate
     if export_format == "ctranslate2":
         return ctranslate2.export(contents, directory, quantization or ctranslate2.EXACT)
     if export_format == "onnx":

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from translate.attention import MultiHead
 from translate.config.data import TAG
-from translate.export.contents import Contents, Engine, Rendered, batches_of_one_length, require
+from translate.export.contents import Contents, Engine, batches_of_one_length, require
 from translate.models import Transformer
 from translate.models.transformer_layer import Layer
 from translate.runs.checkpoint import save_weights
@@ -30,6 +30,7 @@ from translate.search.ctranslate2.conversion import (
     transformer_of,
 )
 from translate.text.tokenizer import BOS, EOS, PAD, SPACE, UNK
+from translate.translation import Translation
 
 FORMAT = "huggingface"
 # For the configuration and for ``generate``; the end is forced at the maximum length.
@@ -232,9 +233,9 @@ def _engine(library: Any, contents: Contents, directory: Path) -> Engine:
         log.enable_progress_bar()
     search = contents.search
 
-    def translate(sentences: Sequence[str]) -> list[Rendered]:
+    def translate(sentences: Sequence[str]) -> list[Translation]:
         sentences = [contents.tokenizers.source.prepare(sentence) for sentence in sentences]
-        found = {i: Rendered("", 0.0) for i in range(len(sentences))}
+        found = [Translation("", 0.0)] * len(sentences)
         sources = [contents.encode(sentence) for sentence in sentences]
         for rows in batches_of_one_length(sources, search.batch_size):
             length = len(sources[rows[0]])
@@ -251,8 +252,8 @@ def _engine(library: Any, contents: Contents, directory: Path) -> Engine:
             )
             texts = tokenizer.batch_decode(generated.sequences, skip_special_tokens=True)
             for i, text, score in zip(rows, texts, _scores(model, generated, search.length_penalty)):
-                found[i] = Rendered(text, score)
-        return [found[i] for i in range(len(sentences))]
+                found[i] = Translation(text, score)
+        return found
 
     return translate
 

@@ -20,12 +20,13 @@ from torch import Tensor, nn
 
 from translate.attention import Attention
 from translate.attention.memory import each_tensor, tensors_of
-from translate.export.contents import Contents, Engine, Rendered, require
+from translate.export.contents import Contents, Engine, require
 from translate.export.onnx_search import Graphs, search
 from translate.models import DecodeState, Encoded, RNNEncoder, Seq2Seq
 from translate.models.encoders import Encoder
 from translate.models.rnn import RecurrentSeq2Seq
 from translate.text.tokenizer import UNK
+from translate.translation import Translation
 
 
 class Layout:
@@ -333,20 +334,20 @@ def open_graphs(directory: Path, num_memories: int) -> Graphs:
 
 def engine(contents: Contents, graphs: Graphs) -> Engine:
     """The engine that translates with ``graphs``."""
-    limit = contents.longest_target
+    limit, target = contents.longest_target, contents.tokenizers.target
 
-    def translate(sentences: Sequence[str]) -> list[Rendered]:
+    def translate(sentences: Sequence[str]) -> list[Translation]:
         sources = [contents.encode(sentence) for sentence in sentences]
         order = sorted((i for i, ids in enumerate(sources) if len(ids) > 1), key=lambda i: len(sources[i]))
-        found = {i: Rendered("", 0.0) for i in range(len(sentences))}
+        found = [Translation("", 0.0)] * len(sentences)
         size = contents.search.batch_size
         for begin in range(0, len(order), size):
             rows = order[begin : begin + size]
             chosen = [sources[i] for i in rows]
             longest = [min(limit, contents.search.longest(len(source))) for source in chosen]
             for i, best in zip(rows, search(graphs, chosen, longest, contents.search), strict=True):
-                text = contents.tokenizers.target.decode(best.ids)
-                found[i] = Rendered(text, best.score, ids=best.ids)
-        return [found[i] for i in range(len(sentences))]
+                tokens = tuple(target.pieces(best.ids))
+                found[i] = Translation(target.decode(best.ids), best.score, tokens=tokens)
+        return found
 
     return translate

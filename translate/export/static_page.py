@@ -6,6 +6,7 @@ ONNX graphs run in ONNX Runtime's WebAssembly; the search and the tokenizer are 
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -18,12 +19,13 @@ from translate.alignment.pairs import EncodedPair
 from translate.errors import UserError
 from translate.export import onnx
 from translate.export.browser_runtime import read_runtime
-from translate.export.contents import Contents, Engine, Rendered
+from translate.export.contents import Contents, Engine
 from translate.export.onnx_search import Graphs
 from translate.serve.live_page import index_text, shared_files
 from translate.serve.word_confidence import stored
 from translate.text.own_tokenizers import USER_DEFINED
 from translate.text.tokenizer import BOS, EOS, MODEL_TYPES, Tokenizer, parse_model
+from translate.translation import Translation
 
 FORMAT = "page"
 NAMES = "engine", "links", "normaliser", "paragraphs", "request", "search", "tokenizer", "words"
@@ -114,12 +116,13 @@ def _engine(contents: Contents, graphs: Graphs) -> Engine:
     ]
 
 
-def _aligned(contents: Contents, graphs: Graphs, sentence: str, found: Rendered) -> Rendered:
+def _aligned(contents: Contents, graphs: Graphs, sentence: str, found: Translation) -> Translation:
     """A translation with the alignment that the graphs show."""
     source = contents.tokenizers.source.encode_words(sentence).cut(contents.longest_source - 1)
     if not source.ids:
         return found
-    text, target = contents.tokenizers.target.decode_words(found.ids)
+    tokenizer = contents.tokenizers.target
+    text, target = tokenizer.decode_words(tokenizer.ids(found.tokens))
     mask, memories, states = graphs.read([[*source.ids, EOS]])
     ids, rows = [BOS], []
     for following in [*target.ids, EOS]:
@@ -128,7 +131,7 @@ def _aligned(contents: Contents, graphs: Graphs, sentence: str, found: Rendered)
         ids.append(following)
     recorded = torch.from_numpy(np.stack(rows))  # (T + 1, H, S)
     (alignment,) = align_recorded([EncodedPair.of(source, target)], contents.choice, [recorded])
-    return found._replace(text=text, alignment=alignment)
+    return replace(found, text=text, alignment=alignment)
 
 
 def write_tokenizer(tokenizer: Tokenizer, directory: Path, name: str) -> None:
