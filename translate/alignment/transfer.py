@@ -56,7 +56,7 @@ def place_markup(marked: Marked, translation: str, alignment: Alignment) -> str:
         return _write(_in_proportion(marked.items, source, len(target)), marked.items, translation, target)
     root = _tree(marked.items, source)
     root.high = len(target)
-    _place_children(root, weights, marked.items)
+    _place_children(root, weights)
     return _write(_in_order(root, marked.items), marked.items, translation, target)
 
 
@@ -145,20 +145,13 @@ def _tree(items: Sequence[Item], spans: Sequence[tuple[int, int]]) -> _Node:
     return root
 
 
-def _place_children(parent: _Node, weights: np.ndarray, items: Sequence[Item]) -> None:
+def _place_children(parent: _Node, weights: np.ndarray) -> None:
     """Find borders for the children of ``parent``: for elements, the surest ones first, then for others."""
-    sure = {}
-    for node in parent.children:
-        if node.end > node.start:
-            inside = weights[:, node.start : node.end].sum(1) if len(weights) else np.zeros(0)
-            sure[node.index] = inside
+    elements = [node for node in parent.children if node.end > node.start]
+    sure = {node.index: weights[:, node.start : node.end].sum(1) for node in elements}
     taken: list[tuple[int, int]] = []
     held: list[_Node] = []
-    by_sureness = sorted(
-        (node for node in parent.children if node.index in sure),
-        key=lambda node: -float(sure[node.index].max(initial=0.0)),
-    )
-    for node in by_sureness:
+    for node in sorted(elements, key=lambda node: -float(sure[node.index].max(initial=0.0))):
         others = [inside for index, inside in sure.items() if index != node.index]
         rivals = np.max(others, axis=0) if others else np.zeros(len(weights))
         # A word that looks mostly at another element is left to it, even between two words of this one.
@@ -173,7 +166,7 @@ def _place_children(parent: _Node, weights: np.ndarray, items: Sequence[Item]) -
     for node in parent.children:
         if node.index not in sure:
             node.low = node.high = _best_border(node.start, weights, _borders(parent, taken), parent)
-        _place_children(node, weights, items)
+        _place_children(node, weights)
 
 
 def _free(parent: _Node, taken: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
