@@ -125,7 +125,7 @@ async def _answer(
     )
     call = await service.begin(served, sentences, options)
     results = await service.search(served, call)
-    linked = await _link(service, served, body, call, results)
+    linked = await _link(service, served, body, call, results) if body.alignments and results else []
     rows, first = [], 0
     for text in texts:
         last = first + len(text.spans)
@@ -145,45 +145,43 @@ async def _link(
     body: TranslateRequest,
     call: TranslationCall,
     results: Sequence[Translation],
-) -> Sequence[Linked | None]:
+) -> Sequence[Linked]:
     """The alignment of each translation, with the probability of each of its words."""
-    if not body.alignments or not results:
-        return [None] * len(results)
     pairs = [call.pair(index, call.target.ids(result.tokens)) for index, result in enumerate(results)]
-    alignments = [result.alignment for result in results]
+    alignments = [result.alignment for result in results if result.alignment is not None]  # all have one
     if not (body.method == "attention" and body.layer is None and body.heads is None):
         found = await weigh(service, served, pairs, body.method, body.layer, body.heads)
         alignments = [call.located(i, result.text, found[i]) for i, result in enumerate(results)]
     scores: Sequence[list[float] | None] = [None] * len(results)
     if body.confidence:
         scores = await confidences(service, served, pairs, [[own.ids for own in call.pieces], *call.others])
-    both = zip(alignments, scores, strict=True)
-    return [None if alignment is None else (alignment, score) for alignment, score in both]
+    return list(zip(alignments, scores, strict=True))
 
 
 def _row(
     body: TranslateRequest,
     segmented: Segmented,
     results: Sequence[Translation],
-    linked: Sequence[Linked | None],
+    linked: Sequence[Linked],
 ) -> dict[str, Any]:
     """The answer for one text."""
     text, starts = segmented.join([result.text for result in results])
     row: dict[str, Any] = {"text": text, "score": _score([result.score for result in results])}
-    places = list(zip(segmented.spans, starts, results, linked, strict=True))
+    places = list(zip(segmented.spans, starts, strict=True))
     if body.split_sentences:
         row["sentences"] = [
             {
                 "source": list(span),
                 "target": [start, start + len(result.text)],
                 "score": _score([result.score]),
-                **({} if link is None else {"weights": weights(link[0])}),
             }
-            for span, start, result, link in places
+            for (span, start), result in zip(places, results, strict=True)
         ]
+        for sentence, (alignment, _) in zip(row["sentences"], linked):
+            sentence["weights"] = weights(alignment)
     if body.alignments:
-        parts = [(link[0], span[0], start, link[1]) for span, start, _, link in places if link is not None]
-        row |= aligned(parts)
+        both = zip(places, linked, strict=True)
+        row |= aligned([(alignment, span[0], start, score) for (span, start), (alignment, score) in both])
     if body.n_best > 1 and results:
         row["n_best"] = [{"text": best.text, "score": _score([best.score])} for best in results[0].n_best]
     if results:
