@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from starlette.responses import Response
 
 from translate.serve.catalogue import Served
-from translate.serve.documents import FORMATS, Document, read, read_html, read_tagged
+from translate.serve.documents import FORMATS, Document, Segmented, read, read_html, read_tagged
 from translate.serve.service import Service, context_of, refusing
 from translate.serve.store import new_name
 from translate.serve.web.requests import RefusalError, Upload
@@ -21,34 +21,6 @@ SAFE = {  # a browser shows no file of a client as a page of this server
     "Content-Security-Policy": "default-src 'none'; sandbox",
     "X-Content-Type-Options": "nosniff",
 }
-
-
-@dataclass(frozen=True)
-class Segmented:
-    """A plain text, and the spans of its sentences, which are not blank."""
-
-    text: str
-    spans: tuple[tuple[int, int], ...]
-
-    @property
-    def sentences(self) -> list[str]:
-        """The text of each sentence."""
-        return [self.text[start:end] for start, end in self.spans]
-
-    def join(self, translations: Sequence[str]) -> tuple[str, list[int]]:
-        """The translation, with the white space of the text between sentences, and where each begins."""
-        parts, starts, end, length = [], [], 0, 0
-        for (start, stop), translation in zip(self.spans, translations, strict=True):
-            for part in (self.text[end:start], translation):
-                parts.append(part)
-                length += len(part)
-            starts.append(length - len(translation))
-            end = stop
-        return "".join([*parts, self.text[end:]]), starts
-
-    def write(self, translations: Sequence[str]) -> bytes:
-        """The translation, as a document gives it."""
-        return self.join(translations)[0].encode()
 
 
 Part = Segmented | Document

@@ -6,14 +6,14 @@ from collections.abc import Callable
 from translate.config.names import is_code, shown_path
 from translate.errors import UserError
 from translate.serve.documents.catalogues import read_po, read_xliff
-from translate.serve.documents.document import MAX_BYTES, Document
+from translate.serve.documents.document import MAX_BYTES, Document, Segmented
 from translate.serve.documents.markdown import read_markdown
 from translate.serve.documents.office import read_docx, read_odt
 from translate.serve.documents.plain import read_plain, read_subtitles
 from translate.serve.documents.tagged_text import read_html, read_tagged
 from translate.text.languages import base
 
-__all__ = ["FORMATS", "MAX_BYTES", "Document", "read", "read_html", "read_tagged"]
+__all__ = ["FORMATS", "MAX_BYTES", "Document", "Segmented", "read", "read_html", "read_tagged"]
 
 # The reader of each kind of file, by its suffix.
 FORMATS: dict[str, Callable[[bytes, str, str], Document]] = {

@@ -301,6 +301,34 @@ class Document:
         return self.render(runs)
 
 
+@dataclass(frozen=True)
+class Segmented:
+    """A plain text, and the spans of its sentences, which are not blank, or of other parts to translate."""
+
+    text: str
+    spans: tuple[tuple[int, int], ...]
+
+    @property
+    def sentences(self) -> list[str]:
+        """The text of each sentence."""
+        return [self.text[start:end] for start, end in self.spans]
+
+    def join(self, translations: Sequence[str]) -> tuple[str, list[int]]:
+        """The translation, with the text between the spans as it is, and where each part begins."""
+        parts, starts, end, length = [], [], 0, 0
+        for (start, stop), translation in zip(self.spans, translations, strict=True):
+            for part in (self.text[end:start], translation):
+                parts.append(part)
+                length += len(part)
+            starts.append(length - len(translation))
+            end = stop
+        return "".join([*parts, self.text[end:]]), starts
+
+    def write(self, translations: Sequence[str]) -> bytes:
+        """The translation, as a document gives it."""
+        return self.join(translations)[0].encode()
+
+
 def decode(content: bytes, name: str, default: str = "utf-8") -> tuple[str, str]:
     """The text of a file, and its encoding: of its byte order mark, or ``default``.
 
@@ -334,12 +362,5 @@ def document_of(parts: Iterable[Any], save: Callable[[list[Any]], bytes], langua
 def spanned(text: str, parts: Iterable[Placed], save: Callable[[str], bytes], language: str) -> Document:
     """A document of spans of a text; what is between them stays as it is, byte for byte."""
     found = [(span, part) for span, part in parts if has_letters(part.tokens)]
-
-    def replace(written: list[str]) -> bytes:
-        kept, end = [], 0
-        for ((start, stop), _), new in zip(found, written, strict=True):
-            kept += [text[end:start], new]
-            end = stop
-        return save("".join([*kept, text[end:]]))
-
-    return document_of([part for _, part in found], replace, language)
+    frame = Segmented(text, tuple(span for span, _ in found))
+    return document_of([part for _, part in found], lambda written: save(frame.join(written)[0]), language)
