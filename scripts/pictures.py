@@ -54,32 +54,28 @@ def photograph(page: Path, state: str, out: Path, height: int, *, dark: bool = F
         )
 
 
-def draw_runs(runs: Path, out: Path) -> Path:
-    """Draw the demo's runs side by side, with the command that a user would type."""
-    first, *others = (str(runs / name) for name in ("transformer", "rnn_bahdanau", "rnn_luong"))
-    beside = [part for other in others for part in ("--with", other)]
-    if code := run_command(["align", "compare", first, *beside, *PAIR, "--whitespace", "--out", str(out)]):
+def draw(out: Path, subcommand: str, *arguments: object) -> Path:
+    """Draw alignments with the command that a user would type."""
+    if code := run_command(["align", subcommand, *map(str, arguments), "--out", str(out)]):
         raise SystemExit(code)
     return out
+
+
+def draw_runs(runs: Path, out: Path) -> Path:
+    """Draw the demo's runs side by side."""
+    first, *others = (runs / name for name in ("transformer", "rnn_bahdanau", "rnn_luong"))
+    beside = [part for other in others for part in ("--with", other)]
+    return draw(out, "compare", first, *beside, *PAIR, "--whitespace")
 
 
 def draw_gallery(run: Path, out: Path) -> list[Path]:
-    """Draw the pictures of one run in the gallery, with the commands that a user would type."""
+    """Draw the pictures of one run in the gallery."""
     drawn = []
     for name, (subcommand, *options) in GALLERY.items():
-        path = out / f"{name}.png"
-        if code := run_command(["align", subcommand, str(run), *PAIR, *options, "--out", str(path)]):
-            raise SystemExit(code)
+        path = draw(out / f"{name}.png", subcommand, run, *PAIR, *options)
         Image.open(path).convert("RGB").quantize(256).save(path, optimize=True)
         drawn.append(path)
     return drawn
-
-
-def draw_regions(run: Path, source: str, out: Path) -> Path:
-    """Draw where each word looked in a picture, with the command that a user would type."""
-    if code := run_command(["align", "pair", str(run), source, "--out", str(out)]):
-        raise SystemExit(code)
-    return out
 
 
 def check_sizes(pictures: Sequence[Path]) -> None:
@@ -105,7 +101,7 @@ def main(arguments: list[str]) -> None:
     given = parser.parse_args(arguments)
     pictured = [(given.captions, SCENE, "scene.png"), (given.grounded, join_line(*RIDDLE), "grounded.png")]
     if given.captions or given.grounded:
-        check_sizes([draw_regions(run, source, given.out / name) for run, source, name in pictured if run])
+        check_sizes([draw(given.out / name, "pair", run, source) for run, source, name in pictured if run])
         return
     use_runtime(find_device("cpu"))  # as the command does
     translators = {name: translate.load(given.runs / name, device="cpu") for name in BACKENDS}
