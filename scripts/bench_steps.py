@@ -45,13 +45,6 @@ from translate.training.weights import MovingAverage
 
 PAIRS = 4000
 WARM_UP = 4  # steps
-RECURRENT: dict[str, Any] = {
-    "embedding_size": 256,
-    "encoder_size": 256,
-    "decoder_size": 512,
-    "tie": "all",
-    "dropout": 0.1,
-}
 
 
 class Size(NamedTuple):
@@ -63,40 +56,35 @@ class Size(NamedTuple):
     options: dict[str, Any]
 
 
-def _transformer(width: int, feedforward_size: int, heads: int, layers: int) -> dict[str, Any]:
+def _transformer(
+    width: int, feedforward_size: int, heads: int, layers: int, dropout: float = 0.1
+) -> dict[str, Any]:
     return {
         "width": width,
         "feedforward_size": feedforward_size,
         "num_heads": heads,
         "encoder_layers": layers,
         "decoder_layers": layers,
-        "dropout": 0.1,
+        "dropout": dropout,
     }
+
+
+def _recurrent(encoder_size: int, decoder_size: int, **others: Any) -> dict[str, Any]:
+    sizes = {"embedding_size": encoder_size, "encoder_size": encoder_size, "decoder_size": decoder_size}
+    return {**sizes, "tie": "all", "dropout": 0.1, **others}
 
 
 SIZES = {
     "transformer": Size(8000, Transformer, "multi_head", _transformer(256, 1024, 4, 3)),
-    "rnn_bahdanau": Size(8000, BahdanauRNN, "additive", dict(RECURRENT)),
-    "rnn_luong": Size(8000, LuongRNN, "general", dict(RECURRENT)),
-    "rnn_luong_gru": Size(8000, LuongRNN, "general", {**RECURRENT, "cell": "gru"}),
-    "rnn_luong_gru_wide": Size(8000, LuongRNN, "general", {**RECURRENT, "cell": "gru", "tie": "none"}),
-    "rnn_luong_unfed": Size(8000, LuongRNN, "general", {**RECURRENT, "input_feeding": False}),
+    "rnn_bahdanau": Size(8000, BahdanauRNN, "additive", _recurrent(256, 512)),
+    "rnn_luong": Size(8000, LuongRNN, "general", _recurrent(256, 512)),
+    "rnn_luong_gru": Size(8000, LuongRNN, "general", _recurrent(256, 512, cell="gru")),
+    "rnn_luong_gru_wide": Size(8000, LuongRNN, "general", _recurrent(256, 512, cell="gru", tie="none")),
+    "rnn_luong_unfed": Size(8000, LuongRNN, "general", _recurrent(256, 512, input_feeding=False)),
     "transformer_default": Size(5000, Transformer, "multi_head", _transformer(192, 512, 4, 3)),
-    "transformer_demo": Size(
-        1125, Transformer, "multi_head", {**_transformer(128, 256, 4, 2), "dropout": 0.0}
-    ),
-    "rnn_bahdanau_default": Size(
-        5000,
-        BahdanauRNN,
-        "additive",
-        {**RECURRENT, "embedding_size": 192, "encoder_size": 192, "decoder_size": 320},
-    ),
-    "rnn_bahdanau_demo": Size(
-        1125,
-        BahdanauRNN,
-        "additive",
-        {**RECURRENT, "embedding_size": 128, "encoder_size": 128, "decoder_size": 192},
-    ),
+    "transformer_demo": Size(1125, Transformer, "multi_head", _transformer(128, 256, 4, 2, dropout=0.0)),
+    "rnn_bahdanau_default": Size(5000, BahdanauRNN, "additive", _recurrent(192, 320)),
+    "rnn_bahdanau_demo": Size(1125, BahdanauRNN, "additive", _recurrent(128, 192)),
     "transformer_big": Size(32000, Transformer, "multi_head", _transformer(1024, 4096, 16, 6)),
 }
 
