@@ -203,16 +203,8 @@ def opennmt(options: argparse.Namespace) -> None:
     os.environ["TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD"] = "1"  # its checkpoints hold more than weights
     model = options.peers / "data" / "spm.unigram.model"
     pieces = sentencepiece.SentencePieceProcessor(model_file=str(model))
-    flags = [
-        "-model",
-        str(options.model),
-        "-src",
-        os.devnull,
-        "-output",
-        os.devnull,
-        "-length_penalty",
-        "avg",
-    ]
+    flags = ["-model", str(options.model), "-src", os.devnull, "-output", os.devnull]
+    flags += ["-length_penalty", "avg"]
     flags += ["-beam_size", str(options.beam), "-batch_size", str(options.batch_size), "-batch_type", "sents"]
     parsed = _get_parser().parse_args([*flags, "-max_length", "100", "-gpu", "-1"])
     for prepare in (
@@ -252,17 +244,8 @@ WORKERS = {
 
 def measure(options: argparse.Namespace, worker: str, model: Path, beam: int, python: str) -> dict[str, Any]:
     """One engine once, in a process of its own; raises ``RuntimeError`` with its last line if it fails."""
-    command = [
-        python,
-        __file__,
-        str(options.run),
-        "--worker",
-        worker,
-        "--model",
-        str(model),
-        "--beam",
-        str(beam),
-    ]
+    command = [python, __file__, str(options.run)]
+    command += ["--worker", worker, "--model", str(model), "--beam", str(beam)]
     for name in ("data", "peers", "sentences", "threads", "batch_size", "device", "precision"):
         value = getattr(options, name)
         if value is not None:

@@ -98,17 +98,8 @@ def summary(out: Path, seeds: Sequence[int]) -> list[dict[str, Any]]:
         for seed in seeds:
             scores_file = folder_of(out, backend, seed, seeds) / "scores.json"
             scores = json.loads(scores_file.read_text(encoding="utf-8"))
-            rows.append(
-                {
-                    "backend": backend,
-                    "seed": seed,
-                    "parameters": scores["parameters"],
-                    "seconds": scores["seconds"],
-                    "tokens_per_second": scores["tokens_per_second"],
-                    "bleu": scores["test"]["bleu"],
-                    "aer": scores["test"]["aer"],
-                }
-            )
+            measured = {**scores, **scores["test"]}
+            rows.append({"backend": backend, "seed": seed} | {key: measured[key] for _, key, _ in COLUMNS})
     return rows
 
 

@@ -40,12 +40,8 @@ def training(data: Path, backend: str, seconds: int, out: Path) -> list[str]:
     """Train a backend on Multi30k en-de for ``seconds`` seconds; a row of the table."""
     directory = out / backend
     command = [sys.executable, "-m", "translate.cli.main", "train", "data=multi30k", f"data.path={data}"]
-    command += [
-        "data.source_language=en",
-        "data.target_language=de",
-        f"model={backend}",
-        "run.overwrite=true",
-    ]
+    command += ["data.source_language=en", "data.target_language=de", f"model={backend}"]
+    command += ["run.overwrite=true"]
     command += [f"run.name=gpu-check-{backend}", f"run.directory={directory}", f"training.max_time={seconds}"]
     command += ["training.validation_pairs=null", "training.validate_every=100"]
     code, _, taken = run(command)
@@ -76,15 +72,8 @@ def steps(*, has_gpu: bool) -> list[str]:
     command = [sys.executable, "scripts/bench_steps.py", "--rounds", "4"]
     if has_gpu:
         command += ["--device", "cuda", "--precision", "bfloat16", "--batch-tokens", "16384"]
-        command += [
-            "--beside",
-            "torch",
-            "--sizes",
-            "transformer_big",
-            "transformer",
-            "rnn_bahdanau",
-            "rnn_luong",
-        ]
+        command += ["--beside", "torch"]
+        command += ["--sizes", "transformer_big", "transformer", "rnn_bahdanau", "rnn_luong"]
     code, output, taken = run(command)
     found = re.findall(
         r"^(\w+, [^:]+): ([\d,]+) target tokens/s.* (\d+ %) of the product", output, flags=re.MULTILINE

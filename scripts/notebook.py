@@ -37,10 +37,8 @@ def keep_outputs(made: nbformat.NotebookNode, written: nbformat.NotebookNode) ->
     shown = {cell.source: cell for cell in written.cells if cell.cell_type == "code"}
     for cell in made.cells:
         if cell.cell_type == "code" and cell.source in shown:
-            cell.outputs, cell.execution_count = (
-                shown[cell.source].outputs,
-                shown[cell.source].execution_count,
-            )
+            same = shown[cell.source]
+            cell.outputs, cell.execution_count = same.outputs, same.execution_count
     made.metadata = written.metadata
 
 
