@@ -167,7 +167,7 @@ class TestTagged:
         ],
     )
     def test_sentences_and_the_way_back(self, text: str, sentences: list[str] | None) -> None:
-        document = read_tagged(text, "en")
+        document = read_tagged(text)
         if sentences is not None:
             assert document.sentences == sentences
         written = document.write(document.sentences).decode()
@@ -175,12 +175,12 @@ class TestTagged:
 
     def test_elements_that_are_ignored(self) -> None:
         text = "one two three <i>four</i>"
-        found = read_tagged(text, "en", ["I"])
+        found = read_tagged(text, ["I"])
         assert found.sentences == ["one two three"]
         assert found.write(found.sentences).decode() == text
 
     @pytest.mark.parametrize("unit", ["<a>", "<!--", "<a b='", "<", "<![CDATA[", "<a></b>"])
     @pytest.mark.timeout(60)
     def test_the_time_is_linear(self, unit: str) -> None:
-        document = read_tagged(unit * 20_000, "en")
+        document = read_tagged(unit * 20_000)
         assert document.write(document.sentences)

@@ -3,7 +3,7 @@
 import asyncio
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from starlette.responses import Response
 
@@ -117,9 +117,9 @@ def read_text(read: Callable[[], Document]) -> Document:
 def read_part(text: str, language: str, tags: str | None, ignored: Sequence[str] = ()) -> Part:
     """A text of a request: plain, or with the tags of html or xml."""
     if tags == "html":
-        return read_text(lambda: read_html(text.encode(), "the text", language))
+        return read_text(lambda: replace(read_html(text.encode(), "the text"), language=language))
     if tags == "xml":
-        return read_text(lambda: read_tagged(text, language, ignored))
+        return read_text(lambda: replace(read_tagged(text, ignored), language=language))
     return in_sentences(text, language)
 
 

@@ -260,7 +260,7 @@ def test_the_time_is_about_linear(unit: str, caplog: pytest.LogCaptureFixture) -
     for suffix in (".html", ".md", ".srt", ".vtt", ".txt"):
         content = (unit * (200_000 // len(unit))).encode()
         try:
-            document = FORMATS[suffix](content, "a", "en")
+            document = FORMATS[suffix](content, "a")
             written = document.write(document.sentences)
         except UserError:
             continue  # a bound of this format

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 
 from translate.config.names import is_code, shown_path
 from translate.errors import UserError
@@ -16,7 +17,7 @@ from translate.text.languages import base
 __all__ = ["FORMATS", "MAX_BYTES", "Document", "Segmented", "read", "read_html", "read_tagged"]
 
 # The reader of each kind of file, by its suffix.
-FORMATS: dict[str, Callable[[bytes, str, str], Document]] = {
+FORMATS: dict[str, Callable[[bytes, str], Document]] = {
     ".txt": read_plain,
     ".html": read_html,
     ".htm": read_html,
@@ -65,7 +66,7 @@ def read(name: str, content: bytes, language: str = "", target: str = "") -> Doc
         theirs = (own[1] or own[2]).decode("ascii", "replace")
         if base(theirs) != base(target):
             raise UserError(f"{shown}: its header says {theirs}, and the translations are in {target}")
-    document = FORMATS[suffix](content, shown, language)
+    document = replace(FORMATS[suffix](content, shown), language=language)
     if not document.sentences and not is_catalogue:
         raise UserError(f"{shown}: no text to translate was found in it")
     return document

@@ -13,7 +13,7 @@ _LINE = re.compile(r'#.*|(?:(?:msg\w+(?:\[\d+\])?|domain)\s*)?"(?:[^"\\]|\\.)*+"
 _XLIFF = "urn:oasis:names:tc:xliff:document:"
 
 
-def read_po(content: bytes, name: str, language: str = "") -> Document:
+def read_po(content: bytes, name: str) -> Document:
     """The messages of a PO file that are not translated, plurals too.
 
     The second form of a plural is translated for every further one.
@@ -40,7 +40,7 @@ def read_po(content: bytes, name: str, language: str = "") -> Document:
         shown = str(file) if text.startswith("#") else str(file).removeprefix("#\n")
         return (shown.rstrip("\n") + "\n").encode()
 
-    return document_of(messages, save, language)
+    return document_of(messages, save)
 
 
 class _Message(TaggedText):
@@ -68,7 +68,7 @@ class _Message(TaggedText):
         return text
 
 
-def read_xliff(content: bytes, name: str, language: str = "") -> Document:
+def read_xliff(content: bytes, name: str) -> Document:
     """The units of an XLIFF file that have no target; those with ``translate="no"`` stay without one."""
     root = parse_xml(content, name)
     space = str(root.tag).rpartition("}")[0].lstrip("{")
@@ -77,7 +77,7 @@ def read_xliff(content: bytes, name: str, language: str = "") -> Document:
     full = f"{{{space}}}"
     rules = Rules(frozenset(f"{full}{wrapper}" for wrapper in ("g", "mrk", "pc")))
     units = [_Unit(source, target, rules, full) for source, target in _units(root, full)]
-    return document_of(units, lambda _: write_xml(root), language)
+    return document_of(units, lambda _: write_xml(root))
 
 
 class _Unit(Mixed):

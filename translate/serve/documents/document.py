@@ -343,24 +343,23 @@ def decode(content: bytes, name: str, default: str = "utf-8") -> tuple[str, str]
         raise UserError(f"{name}: not {encoding}; convert the file to UTF-8") from error
 
 
-def document_of(parts: Iterable[Any], save: Callable[[list[Any]], bytes], language: str) -> Document:
+def document_of(parts: Iterable[Any], save: Callable[[list[Any]], bytes]) -> Document:
     """A document of parts, each with its ``tokens`` and a method ``write`` for their translation.
 
     Args:
         parts: those without a letter stay as they are.
         save: gives the document, from what ``write`` has returned for every part.
-        language: of the text.
     """
     found = [part for part in parts if has_letters(part.tokens)]
 
     def render(written: list[list[Token]]) -> bytes:
         return save([part.write(run) for part, run in zip(found, written, strict=True)])
 
-    return Document([part.tokens for part in found], render, language)
+    return Document([part.tokens for part in found], render)
 
 
-def spanned(text: str, parts: Iterable[Placed], save: Callable[[str], bytes], language: str) -> Document:
+def spanned(text: str, parts: Iterable[Placed], save: Callable[[str], bytes]) -> Document:
     """A document of spans of a text; what is between them stays as it is, byte for byte."""
     found = [(span, part) for span, part in parts if has_letters(part.tokens)]
     frame = Segmented(text, tuple(span for span, _ in found))
-    return document_of([part for _, part in found], lambda written: save(frame.join(written)[0]), language)
+    return document_of([part for _, part in found], lambda written: save(frame.join(written)[0]))

@@ -20,7 +20,7 @@ _ALERT = re.compile(r"\[!\w+\]")  # of GitHub: [!NOTE] on the first line of a qu
 _HTML_TAG = re.compile(r"<(/?)([A-Za-z][\w-]*)")
 
 
-def read_markdown(content: bytes, name: str, language: str = "") -> Document:
+def read_markdown(content: bytes, name: str) -> Document:
     """The text of a Markdown file. Not translated: code, HTML blocks, front matter, addresses, pictures."""
     if len(content) > MAX_BYTES:
         raise UserError(f"{name}: {len(content):,} bytes of Markdown; expected at most {MAX_BYTES:,}")
@@ -43,7 +43,7 @@ def read_markdown(content: bytes, name: str, language: str = "") -> Document:
     def save(written: str) -> bytes:
         return (written.replace("\n", "\r\n") if is_windows else written).encode(encoding)
 
-    return spanned(text, blocks, save, language)
+    return spanned(text, blocks, save)
 
 
 @cache

@@ -29,7 +29,7 @@ _ODT = Rules(
 )
 
 
-def read_docx(content: bytes, name: str, language: str = "") -> Document:
+def read_docx(content: bytes, name: str) -> Document:
     """The text of a Word document: body, tables, text boxes, headers, footers, notes and comments."""
 
     def paragraphs(root: Any) -> Iterator["_Paragraph"]:
@@ -37,25 +37,20 @@ def read_docx(content: bytes, name: str, language: str = "") -> Document:
             if any(child.tag == f"{_W}r" or child.tag in _WRAPPERS for child in element):
                 yield _Paragraph(element)
 
-    return _read(content, name, "word/document.xml", _DOCX_PART, paragraphs, language)
+    return _read(content, name, "word/document.xml", _DOCX_PART, paragraphs)
 
 
-def read_odt(content: bytes, name: str, language: str = "") -> Document:
+def read_odt(content: bytes, name: str) -> Document:
     """The text of an OpenDocument text: body, tables, text boxes, notes, headers and footers."""
 
     def paragraphs(root: Any) -> Iterator[Mixed]:
         return (Mixed(element, _ODT) for element in root.iter(f"{_TEXT}p", f"{_TEXT}h"))
 
-    return _read(content, name, "content.xml", _ODT_PART, paragraphs, language)
+    return _read(content, name, "content.xml", _ODT_PART, paragraphs)
 
 
 def _read(
-    content: bytes,
-    name: str,
-    main: str,
-    parts: re.Pattern[str],
-    paragraphs: Callable[[Any], Iterator[Any]],
-    language: str,
+    content: bytes, name: str, main: str, parts: re.Pattern[str], paragraphs: Callable[[Any], Iterator[Any]]
 ) -> Document:
     """The document of an archive, with ``main`` among its files."""
     archive = Archive(content, name)
@@ -71,7 +66,7 @@ def _read(
         archive.files |= {part: write_xml(root) for part, root in roots.items()}
         return archive.write()
 
-    return document_of((found for root in roots.values() for found in paragraphs(root)), save, language)
+    return document_of((found for root in roots.values() for found in paragraphs(root)), save)
 
 
 class _Paragraph:

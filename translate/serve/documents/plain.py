@@ -19,7 +19,7 @@ _CUE_TAG = re.compile(r"<(/?)([A-Za-z]*)[^<>]*>|\{\\[^{}]*\}")
 _SPEECH = re.compile(r"\s*[-–—]\s*(?=\S)")  # a line of one of several speakers
 
 
-def read_plain(content: bytes, name: str, language: str = "") -> Document:
+def read_plain(content: bytes, name: str) -> Document:
     """The lines of a text; each is a paragraph, so that lines stay lines."""
     text, encoding = decode(content, name)
     parts = []
@@ -27,10 +27,10 @@ def read_plain(content: bytes, name: str, language: str = "") -> Document:
         line = TaggedText()
         line.add(match[0])
         parts.append((match.span(), line))
-    return spanned(text, parts, lambda written: written.encode(encoding), language)
+    return spanned(text, parts, lambda written: written.encode(encoding))
 
 
-def read_subtitles(content: bytes, name: str, language: str = "") -> Document:
+def read_subtitles(content: bytes, name: str) -> Document:
     """The captions of an SRT or WebVTT file; times, numbers, settings and notes stay.
 
     The lines of a caption are read as one sentence, and its translation is broken into as many; lines of
@@ -48,7 +48,7 @@ def read_subtitles(content: bytes, name: str, language: str = "") -> Document:
         assert end is not None  # the end of the text is one
         at = max(end.start(), timing.end())
         cues += [(span, _Cue(text[slice(*span)], is_web)) for span in _speeches(text, timing.end(), at)]
-    return spanned(text, cues, lambda written: written.encode(encoding), language)
+    return spanned(text, cues, lambda written: written.encode(encoding))
 
 
 def _speeches(text: str, start: int, stop: int) -> list[tuple[int, int]]:

@@ -40,7 +40,7 @@ class _Piece:
     partner: int | None = None
 
 
-def read_html(content: bytes, name: str, language: str = "") -> Document:
+def read_html(content: bytes, name: str) -> Document:
     """The text of an HTML page or of a part of one.
 
     Not translated: scripts, styles, comments, code, attributes, and elements with ``translate="no"`` or the
@@ -55,17 +55,17 @@ def read_html(content: bytes, name: str, language: str = "") -> Document:
         return written.encode(encoding, "xmlcharrefreplace")
 
     parts = _parts(text, pieces, _inline_runs(pieces), space="&nbsp;")
-    return spanned(text, parts, save, language)
+    return spanned(text, parts, save)
 
 
-def read_tagged(text: str, language: str, ignored: Collection[str] = ()) -> Document:
+def read_tagged(text: str, ignored: Collection[str] = ()) -> Document:
     """A text with XML tags; what is no tag, or is in an element that is ignored, stays as it is."""
     pieces = _pieces(text, is_html=False)
     names = {name.lower() for name in ignored}
     for piece in pieces:
         piece.keep = piece.kind == "start" and piece.name in names
     parts = _parts(text, pieces, _split_runs(text, pieces), space="\xa0")
-    return spanned(text, parts, str.encode, language)
+    return spanned(text, parts, str.encode)
 
 
 def _known(encoding: str) -> str:
