@@ -58,7 +58,7 @@ def page_of(
         alternatives.append(
             Alternative(
                 pair.target_words,
-                _views(alignments, _heads("nothing to show", model, pair, choice), first),
+                _views(alignments, attention_heads(model, pair, choice.shift), first),
                 gold if index == 0 else None,
                 None if scores is None else scores[index],
                 _disputed(alignments["attention"], alignments["erasure"]) if "erasure" in alignments else {},
@@ -85,18 +85,9 @@ def draw_heads_of(
     """Draw every layer and head of a pair as `draw_heads` does, with a frame around the chosen ones."""
     from translate.figures.heatmap import draw_heads  # matplotlib is slow to import
 
-    weights = _heads(f"{path}: nothing to draw", model, pair, choice)
+    weights = attention_heads(model, pair, choice.shift)
     chosen, words = (choice.layer, choice.heads), (pair.source_words, pair.target_words)
     return draw_heads(weights, *words, path, chosen=chosen, shift=choice.shift, title=title, style=style)
-
-
-def _heads(problem: str, model: Seq2Seq, pair: EncodedPair, choice: AlignmentChoice) -> np.ndarray:
-    """The attention of every layer and head: (layers, heads, target words, source words)."""
-    if not pair.source_words or not pair.target_words:
-        raise UserError(
-            f"{problem}: {len(pair.source_words)} source and {len(pair.target_words)} target words"
-        )
-    return attention_heads(model, pair, choice.shift)
 
 
 def _views(alignments: Mapping[str, Alignment], heads: np.ndarray, first: str) -> dict[str, np.ndarray]:

@@ -82,12 +82,10 @@ class Page:
             raise ValueError("a page needs at least one alternative with one view")
         names = list(self.alternatives[0].views)
         for index, alternative in enumerate(self.alternatives):
+            S, T = len(self.source_words), len(alternative.target_words)
+            if not S * T:
+                raise UserError(f"nothing to show: {S} source and {T} target words")
             where = f"alternative {index}"
-            if not self.source_words or not alternative.target_words:
-                raise UserError(
-                    f"{where}: nothing to show: {len(self.source_words)} source and "
-                    f"{len(alternative.target_words)} target words"
-                )
             if list(alternative.views) != names:
                 raise ValueError(f"{where} has the views {list(alternative.views)}, the first has {names}")
             self._check(where, alternative)
