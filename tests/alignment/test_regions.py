@@ -29,9 +29,9 @@ def test_pointing_and_iou_by_hand():
     # word 1: points at patch 5, outside; {5} and {2}: 0
     # word 2: only possible links, so it is not counted
     scores = region_scores([found], [gold("0-0 1p0 2-1 3p2")])
-    assert scores.words == 2
-    assert scores.pointing == pytest.approx(0.5)
-    assert scores.iou == pytest.approx((2 / 3 + 0) / 2)
+    assert scores["pointed_words"] == 2
+    assert scores["pointing"] == pytest.approx(0.5)
+    assert scores["iou"] == pytest.approx((2 / 3 + 0) / 2)
 
 
 def test_words_beside_the_picture_have_their_own_scores():

@@ -7,7 +7,6 @@ Shapes: T target words, R rows and C columns of patches.
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 
@@ -17,21 +16,6 @@ from translate.errors import UserError
 from translate.links.links import Gold, score
 
 SHARE = 0.5  # of the greatest weight of a word: patches from there on are its region
-
-
-class RegionScores(NamedTuple):
-    """Scores of the looks of target words at the regions that they name, fractions from 0 to 1.
-
-    Attributes:
-        pointing: share of words whose greatest weight lies on a patch of the gold region.
-        iou: intersection over union of the gold region and the patches with at least half of the greatest
-            weight, the mean over words.
-        words: number of words that name a region.
-    """
-
-    pointing: float
-    iou: float
-    words: int
 
 
 def num_patches(alignment: Alignment | EncodedPair) -> int:
@@ -62,8 +46,14 @@ def words_alone(alignment: Alignment) -> Alignment:
     )
 
 
-def region_scores(alignments: Sequence[Alignment], golds: Sequence[Gold]) -> RegionScores | None:
-    """Scores over the words with a sure link to a patch; ``None`` if no pair has such a word.
+def region_scores(alignments: Sequence[Alignment], golds: Sequence[Gold]) -> dict[str, float]:
+    """Scores of the looks of target words at the regions that they name by a sure link to a patch.
+
+    Returns:
+        Fractions from 0 to 1: ``pointing``, the share of words whose greatest weight lies on a patch of the
+        gold region; ``iou``, the mean over words of intersection over union of the gold region and the
+        patches with at least half of the greatest weight. ``pointed_words`` is the number of words. Nothing
+        if no pair has such a word.
 
     Raises:
         UserError: for a gold link outside the words of its pair.
@@ -81,17 +71,14 @@ def region_scores(alignments: Sequence[Alignment], golds: Sequence[Gold]) -> Reg
             found = (weights > 0) & (weights >= SHARE * weights.max())
             overlaps.append((found & wanted).sum() / (found | wanted).sum())
     if not hits:
-        return None
-    return RegionScores(float(np.mean(hits)), float(np.mean(overlaps)), len(hits))
+        return {}
+    return {"pointing": float(np.mean(hits)), "iou": float(np.mean(overlaps)), "pointed_words": len(hits)}
 
 
 def alignment_scores(alignments: Sequence[Alignment], golds: Sequence[Gold]) -> dict[str, float]:
     """AER and its parts for links between words; pointing and IoU for links between patches and words."""
-    found: dict[str, float] = {}
-    regional = region_scores(alignments, golds)
-    if regional is not None:
-        found = {"pointing": regional.pointing, "iou": regional.iou, "pointed_words": regional.words}
-    if regional is None or any(len(own.source_words) > num_patches(own) for own in alignments):
+    found = region_scores(alignments, golds)
+    if not found or any(len(own.source_words) > num_patches(own) for own in alignments):
         links = score(
             [words_alone(alignment).links() for alignment in alignments],
             [_between_words(gold, num_patches(own)) for own, gold in zip(alignments, golds, strict=True)],
