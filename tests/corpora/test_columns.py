@@ -10,7 +10,8 @@ import pyarrow
 import pytest
 
 from translate.corpora import columns
-from translate.corpora.columns import NUMBER, TEXTS, Column, Mapped, Spill, StoredTable, stored_lines
+from translate.corpora.columns import Column, Mapped, Spill, StoredTable, stored_lines
+from translate.corpora.split import schema_of
 from translate.errors import UserError
 from translate.text.lines import read_lines
 
@@ -53,7 +54,7 @@ def test_parts_of_it(column: Column[str]) -> None:
 
 
 def spilled(path: Path | None = None) -> StoredTable:
-    with Spill(TEXTS.append(NUMBER), path) as made:
+    with Spill(schema_of(("source", "target", "numbers")), path) as made:
         for begin in range(0, len(ROWS), 10):
             made.add(list(zip(*ROWS[begin : begin + 10])))
         return made.finish()
@@ -76,7 +77,7 @@ def test_rows_come_back_from_memory_and_from_a_file(
     assert [file.name for file in path.parent.iterdir()] == ["a.arrow"]
     assert Mapped.open(path).table.equals(stored.table)
     wanted = np.arange(len(ROWS)) != 50
-    assert stored.filtered(wanted).column("number") == [n for n in range(101) if n != 50]
+    assert stored.filtered(wanted).column("numbers") == [n for n in range(101) if n != 50]
 
 
 def test_a_full_disk_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

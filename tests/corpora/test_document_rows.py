@@ -13,9 +13,9 @@ from tests.corpora.written import message, write
 from translate.config.data import data_config
 from translate.corpora.batching import POSITION_BITS, collate
 from translate.corpora.corpus import Corpus, load_corpus
-from translate.corpora.document_rows import document_numbers, draw_documents, split_context, with_context
+from translate.corpora.document_rows import draw_documents, split_context, with_context
 from translate.corpora.encoded import EncodedCorpus, Ragged
-from translate.corpora.split import Split
+from translate.corpora.split import Split, document_numbers
 from translate.errors import UserError
 from translate.text.documents import ContextSize
 from translate.text.tokenizer import BOS, EOS

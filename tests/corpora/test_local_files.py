@@ -15,7 +15,7 @@ from tests.corpora.written import config, write
 from translate.config.data import data_config
 from translate.corpora.corpus import Corpus, load_corpus
 from translate.corpora.filters import filter_pairs
-from translate.corpora.split import Split, SplitReader
+from translate.corpora.split import Split, SplitReader, beside
 from translate.errors import UserError, UserNotice
 
 SOURCE = [f"a dog number {i}" for i in range(7)]
@@ -353,15 +353,19 @@ def test_gold_links(tmp_path: Path) -> None:
     assert "has no test split" in message(train=files, test={"gold": gold})
 
 
-def test_gold_links_of_pictures_count_patches_before_words() -> None:
+def test_gold_links_of_pictures_count_patches_before_words(tmp_path: Path) -> None:
     lines = ["![](a.png) two words", "![](b.png)"]
     gold = ["143-0 145p3", "0-0 63-3"]
-    reader = SplitReader.of(Split(lines, TARGET[:2], gold), "gold")
-    assert reader.whole().gold == gold
+
+    def read(lines: list[str], gold: list[str]) -> Split:
+        path = Path(write(tmp_path / "gold", gold))
+        return beside(SplitReader.of(Split(lines, TARGET[: len(lines)])), "gold", path, "gold").whole()
+
+    assert read(lines, gold).gold == gold
     with pytest.raises(UserError, match="gold, line 2: link '0-4' points to target word 4"):
-        SplitReader.of(Split(lines, TARGET[:2], ["0-0", "0-4"]), "gold").whole()
+        read(lines, ["0-0", "0-4"])
     with pytest.raises(UserError, match="but the source has 2 words"):
-        SplitReader.of(Split(["two words"], TARGET[:1], ["2-0"]), "gold").whole()
+        read(["two words"], ["2-0"])
 
 
 @pytest.mark.parametrize(

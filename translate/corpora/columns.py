@@ -21,10 +21,7 @@ T = TypeVar("T")
 ROWS = 1 << 13  # values that are Python objects at a time
 IN_MEMORY = 1 << 26  # bytes of a table that is kept in memory
 TEMPORARY = "the system's folder of temporary files (TMPDIR)"
-TEXTS = pyarrow.schema([("source", pyarrow.string()), ("target", pyarrow.string())])
 LINES = pyarrow.schema([("line", pyarrow.string())])
-NUMBER = pyarrow.field("number", pyarrow.int64())  # the index of a pair where it was read
-DOCUMENT = pyarrow.field("document", pyarrow.int64())  # the number of a pair's document
 
 
 class Mapped:

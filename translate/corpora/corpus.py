@@ -4,7 +4,7 @@ import os
 import re
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice, product
 from pathlib import Path
 from typing import Any
@@ -12,19 +12,19 @@ from typing import Any
 from translate.config.data import SPLITS, DataConfig, members_of
 from translate.config.names import counted, is_code, shorten, shown_path
 from translate.corpora import mixture
-from translate.corpora.document_rows import beside, context_notes
+from translate.corpora.document_rows import context_notes
 from translate.corpora.filters import REASONS, filter_pairs, hold_out, overlap_of, with_sources_of
 from translate.corpora.hub import load_clone, load_hub
 from translate.corpora.local_files import check_present, languages_in, load_directory, load_files
 from translate.corpora.mixture import Mixture
 from translate.corpora.prepared import MANIFEST, read_prepared
-from translate.corpora.split import RawCorpus, Split, SplitReader
+from translate.corpora.split import RawCorpus, Split, SplitReader, beside
 from translate.corpora.tables import SIDES
 from translate.errors import UserError
 from translate.grammar.generator import generate
 from translate.text.file_writing import explain_write_errors, scratch
 from translate.text.languages import are_swapped, code_of, language_name, likely_language
-from translate.text.lines import read_lines, user_path
+from translate.text.lines import user_path
 
 LONGEST_SUFFIX = 50  # characters of a language in a file's name
 _OF_FILES = re.compile(r"\bdata\.(?=(?:train|validation|test|path)\b)")
@@ -300,12 +300,10 @@ def _with_files(readers: dict[str, SplitReader], data: DataConfig) -> dict[str, 
                 f"data.{name}.{kind}={shorten(file, 150)}: the corpus {shorten(data.name, 100)!r} has no "
                 f"{name} split"
             )
-        if kind == "gold":
-            found[name] = replace(found[name], gold=read_lines(user_path(file)), where=shorten(file))
-        else:
-            found[name] = beside(found[name], user_path(file))
+        where = shorten(file) if kind == "gold" else shown_path(user_path(file))
+        found[name] = beside(found[name], kind, user_path(file), where)
     for name, reader in found.items():
-        if data.context_sentences and not reader.has_documents:
+        if data.context_sentences and "documents" not in reader.columns:
             raise UserError(
                 f"data.context_sentences={data.context_sentences}: the documents of the {name} split are not "
                 f"known; give data.{name}.documents=FILE with an id a pair, or data.document_field"

@@ -3,36 +3,19 @@
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from hashlib import blake2b
-from itertools import islice
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow
 
 from translate.config.data import DataConfig
-from translate.config.names import counted, shown_path
+from translate.config.names import counted
 from translate.corpora.columns import Column
 from translate.corpora.encoded import EncodedCorpus, Rows
-from translate.corpora.split import Split, SplitReader
+from translate.corpora.split import NO_DOCUMENT, Split, document_numbers
 from translate.corpora.tables import Table
 from translate.errors import UserError
 from translate.text.documents import ContextSize, join_sentences
-from translate.text.lines import read_line_blocks
-
-NO_DOCUMENT = 0  # the number of a pair that is in no document
-
-
-def document_numbers(ids: Sequence[str]) -> list[int]:
-    """The number of each document by its id, a hash of 63 bits; ``NO_DOCUMENT`` for a blank one."""
-    found, known = [], {"": NO_DOCUMENT}
-    for name in map(str.strip, ids):
-        if name not in known:
-            digest = blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest()
-            known[name] = (int.from_bytes(digest, "little") >> 1) or 1
-        found.append(known[name])
-    return found
 
 
 def context_notes(data: DataConfig) -> list[str]:
@@ -45,36 +28,15 @@ def context_notes(data: DataConfig) -> list[str]:
     ]
 
 
-def beside(reader: SplitReader, path: Path) -> SplitReader:
-    """A reader that also gives the ids of documents, from a file with one line a pair."""
-
-    def blocks() -> Iterator[Sequence[Sequence[Any]]]:
-        ids = (line for block in read_line_blocks(path) for line in block)
-        pairs, count = reader.blocks(), 0
-        for source, target, *_ in pairs:
-            own = list(islice(ids, len(source)))
-            if len(own) < len(source):
-                there = count + len(source) + sum(len(block[0]) for block in pairs)
-                raise _other_length(path, count + len(own), there)
-            count += len(source)
-            yield source, target, document_numbers(own)
-        if further := sum(1 for _ in ids):
-            raise _other_length(path, count + further, count)
-
-    return replace(reader, blocks=blocks, has_documents=True)
+def columns_of(data: DataConfig) -> tuple[str, ...]:
+    """The columns of the pairs that tables give."""
+    return ("source", "target") if data.document_field is None else ("source", "target", "documents")
 
 
 def numbered(table: Table, names: Sequence[str]) -> Iterator[Sequence[Sequence[Any]]]:
     """The named columns of a table, in blocks: source, target, and ids of documents, which become numbers."""
     for source, target, *ids in table.read(names):
         yield (source, target, *map(document_numbers, ids))
-
-
-def _other_length(path: Path, ids: int, pairs: int) -> UserError:
-    return UserError(
-        f"{shown_path(path)}: {counted(ids, 'id')} of documents for {counted(pairs, 'sentence pair')}; "
-        "expected one line a pair"
-    )
 
 
 def numbers_of(documents: Sequence[int]) -> np.ndarray:

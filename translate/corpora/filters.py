@@ -12,9 +12,9 @@ import pyarrow
 from pyarrow import compute
 
 from translate.config.data import DataConfig
-from translate.corpora.columns import DOCUMENT, NUMBER, TEMPORARY, TEXTS, Column, Spill, rows_where, spilled
+from translate.corpora.columns import TEMPORARY, Column, Spill, rows_where, spilled
 from translate.corpora.document_rows import draw_documents, numbers_of, shared_documents
-from translate.corpora.split import Split, SplitReader
+from translate.corpora.split import Split, SplitReader, schema_of
 from translate.text.file_writing import explain_write_errors
 from translate.text.words import UNSPACED_WORD
 
@@ -74,38 +74,31 @@ def filter_pairs(reader: SplitReader, data: DataConfig) -> Filtered:
     Raises:
         UserError: for gold links that do not fit, or a full disk.
     """
-    schema = TEXTS.append(NUMBER)
+    columns = (*reader.columns, "numbers")
     found = Filtered(Split([], []))
     dropped: Counter[str] = Counter()
-    gold: list[str] | None = None if reader.gold is None else []
     distinct = set[int]()
-    with (
-        explain_write_errors(TEMPORARY),
-        Spill(schema.append(DOCUMENT) if reader.has_documents else schema) as spill,
-        Spill(HASHES) as hashes,
-    ):
-        for block, links in reader.linked_blocks():
+    with explain_write_errors(TEMPORARY), Spill(schema_of(columns)) as spill, Spill(HASHES) as hashes:
+        for block in reader.blocks():
             kept: list[int] = []
             source, target = (_clean(side, found) for side in block[:2])
             for index, pair in enumerate(zip(source, target)):
                 reason = _reason(*pair, data)
-                if reason is None and links and _words_moved(block, index, *pair):
+                if reason is None and "gold" in columns and _words_moved(block, index, *pair):
                     reason = "control_characters"
                 if reason is None:
                     kept.append(index)
                 else:
                     dropped[reason] += 1
-            pairs = [source[index] for index in kept], [target[index] for index in kept]
-            documents = ([column[index] for index in kept] for column in block[2:])
-            spill.add((*pairs, [found.num_read + index for index in kept], *documents))
-            if gold is not None:
-                gold += [links[index] for index in kept if index < len(links)]
+            numbers = range(found.num_read, found.num_read + len(source))
+            new = [[side[index] for index in kept] for side in (source, target, *block[2:], numbers)]
+            spill.add(new)
             found.num_read += len(source)
             num_kept = found.num_read - dropped.total()
             if data.drop_duplicates:
-                hashes.add([new := hashes_of(zip(*pairs)).tolist()])
+                hashes.add([own := hashes_of(zip(*new[:2])).tolist()])
                 if data.streaming:
-                    distinct.update(new)
+                    distinct.update(own)
                     num_kept = len(distinct)
             enough = (data.max_train_pairs or 0) + data.validation_pairs + data.test_pairs
             if data.streaming and num_kept >= enough:
@@ -113,17 +106,9 @@ def filter_pairs(reader: SplitReader, data: DataConfig) -> Filtered:
         stored = spill.finish()
         if data.drop_duplicates and (mask := repeated(hashes.finish().column("hash"))).any():
             dropped["duplicate"] = int(mask.sum())
-            gold = None if gold is None else [line for line, again in zip(gold, mask) if not again]
             stored = stored.filtered(~mask)
     found.dropped = dict(dropped)
-    found.split = Split(
-        stored.column("source"),
-        stored.column("target"),
-        None if gold is None else Column.of(gold),
-        stored.column("number"),
-        name=stored.name,
-        documents=stored.column("document") if reader.has_documents else None,
-    )
+    found.split = Split.of(stored)
     return found
 
 

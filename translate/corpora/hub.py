@@ -11,7 +11,7 @@ from typing import Any
 
 from translate.config.data import SPLITS, DataConfig
 from translate.config.names import TABLES, shorten, shown_path
-from translate.corpora.document_rows import numbered
+from translate.corpora.document_rows import columns_of, numbered
 from translate.corpora.local_files import chosen_columns, table_reader
 from translate.corpora.split import RawCorpus, SplitReader
 from translate.corpora.tables import ROWS, Table, from_arrow, is_table
@@ -73,7 +73,7 @@ def _read_splits(dataset: Any, data: DataConfig, languages: tuple[str, str]) -> 
             raise UserError(f"{where}: no such split for data.hub.splits.{name}; it has {', '.join(dataset)}")
         table = _table_of(dataset[stored], where)
         names = chosen_columns(table, data, languages)
-        splits[name] = SplitReader(partial(numbered, table, names), has_documents=len(names) > 2)
+        splits[name] = SplitReader(partial(numbered, table, names), columns_of(data))
     if "train" not in splits:
         raise UserError(
             f"{data.hub.repository}: data.hub.splits.train must name a split; it has {', '.join(dataset)}"

@@ -12,12 +12,12 @@ from typing import Any
 
 from translate.config.data import SPLITS, DataConfig, FileSplit, members_of
 from translate.config.names import TABLES, counted, cut, did_you_mean, is_code, listed, nearest, shorten
-from translate.corpora.document_rows import beside, numbered
-from translate.corpora.split import RawCorpus, Split, SplitReader
+from translate.corpora.document_rows import columns_of, numbered
+from translate.corpora.split import RawCorpus, Split, SplitReader, beside
 from translate.corpora.tables import SIDES, Table, check_table, is_table, pick, read_table
 from translate.errors import UserError
 from translate.text.languages import code_of
-from translate.text.lines import check_file, read_line_blocks, read_lines, user_path
+from translate.text.lines import check_file, read_line_blocks, user_path
 
 ROWS = 1 << 12  # pairs of a block of two files
 PREFIXES = {
@@ -185,9 +185,9 @@ def load_directory(root: Path, data: DataConfig, languages: tuple[str, str]) -> 
         for prefix in prefixes[name]:
             source, target = (_find(root, prefix, language) for language in languages)
             if source is not None and target is not None:
-                path = _find(root, prefix, "gold")
-                gold = None if path is None else read_lines(path)
-                reader = SplitReader(partial(_pair_blocks, source, target), gold, f"gold links of {name}")
+                reader = SplitReader(partial(_pair_blocks, source, target))
+                if gold := _find(root, prefix, "gold"):
+                    reader = beside(reader, "gold", gold, f"gold links of {name}")
                 splits[name] = _with_ids(reader, root, prefix, data.document_field)
                 wanted = data.test_name or prefix
                 if name == "test" and (prefix, wanted) != ("test", "test"):
@@ -212,7 +212,7 @@ def _with_ids(reader: SplitReader, root: Path, prefix: str, field: str | None) -
             f"{_short(root)}: no file {_short(f'{prefix}.{field}')} with the ids of documents "
             f"(data.document_field={_short(field)})"
         )
-    return beside(reader, path)
+    return beside(reader, "documents", path, _short(path))
 
 
 def _is_complete(name: str, files: FileSplit) -> bool:
@@ -300,7 +300,7 @@ def table_reader(paths: Sequence[Path], data: DataConfig, languages: tuple[str, 
             if not count:
                 raise UserError(f"{_short(path)}: the table has no rows; expected sentence pairs")
 
-    return SplitReader(blocks, has_documents=data.document_field is not None)
+    return SplitReader(blocks, columns_of(data))
 
 
 def chosen_columns(table: Table, data: DataConfig, languages: tuple[str, str]) -> list[str]:

@@ -3,16 +3,31 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import chain
+from hashlib import blake2b
+from itertools import chain, islice
+from pathlib import Path
 from typing import Any
 
 import pyarrow
 
+from translate.config.names import counted
 from translate.corpora.caches import fingerprint
-from translate.corpora.columns import DOCUMENT, TEXTS, Column, spilled
+from translate.corpora.columns import Column, StoredTable, spilled
 from translate.corpora.images.line import most_words
 from translate.errors import UserError
 from translate.links.links import parse_gold, swapped_line
+from translate.text.lines import read_line_blocks
+
+NO_DOCUMENT = 0  # the number of a pair that is in no document
+# The columns of a split that its parts have, too.
+KINDS = {
+    "source": pyarrow.string(),
+    "target": pyarrow.string(),
+    "gold": pyarrow.string(),
+    "numbers": pyarrow.int64(),
+    "links": pyarrow.string(),
+    "documents": pyarrow.int64(),
+}
 
 
 @dataclass(frozen=True)
@@ -27,7 +42,7 @@ class Split:
         corpora: the name of each pair's corpus, if a split to be scored has pairs of several.
         languages: the target language of each of these corpora.
         links: estimated ones, a Pharaoh line a training pair, if it was prepared with them.
-        documents: the number of each pair's document, see `document_rows.py`, if they are known.
+        documents: the number of each pair's document, see :func:`document_numbers`, if they are known.
     """
 
     source: Sequence[str]
@@ -39,6 +54,12 @@ class Split:
     languages: Mapping[str, str] = field(default_factory=dict, compare=False, kw_only=True)
     links: Sequence[str | None] | None = field(default=None, compare=False, kw_only=True)
     documents: Sequence[int] | None = field(default=None, compare=False, kw_only=True)
+
+    @classmethod
+    def of(cls, stored: StoredTable) -> "Split":
+        """The columns of a table, by their names."""
+        columns: dict[str, Any] = {name: stored.column(name) for name in stored.table.column_names}
+        return cls(**columns, name=stored.name)
 
     def __len__(self) -> int:
         return len(self.source)
@@ -73,19 +94,13 @@ class Split:
 
     def _changed(self, change: Callable[[Column[Any]], Column[Any]], *how: object) -> "Split":
         """The split with every column changed; lists become columns."""
-
-        def column(values: Sequence[Any] | None, kind: pyarrow.DataType = None) -> Any:
-            return None if values is None else change(Column.of(values, kind))
-
-        return Split(
-            column(self.source),
-            column(self.target),
-            column(self.gold),
-            column(self.numbers, pyarrow.int64()),
-            links=column(self.links),
-            name=None if self.name is None else fingerprint([self.name, *map(str, how)]),
-            documents=column(self.documents, pyarrow.int64()),
-        )
+        columns: dict[str, Any] = {
+            name: change(Column.of(getattr(self, name), kind))
+            for name, kind in KINDS.items()
+            if getattr(self, name) is not None
+        }
+        name = None if self.name is None else fingerprint([self.name, *map(str, how)])
+        return Split(**columns, name=name)
 
 
 @dataclass(frozen=True)
@@ -93,48 +108,75 @@ class SplitReader:
     """A split that is read once, block by block.
 
     Attributes:
-        blocks: gives sources and targets of equal number, and the numbers of their documents if these are
-            known, some thousands at a time.
-        gold: a Pharaoh line a pair, if links are known. They index the words between white space, from 0;
-            the patches of a picture come before the words.
-        where: the name of the gold links in messages; empty if they need no check.
-        has_documents: whether blocks have the numbers of documents.
+        blocks: gives the columns of some thousands of pairs at a time.
+        columns: their names, as :class:`Split` has them; source and target come first.
     """
 
     blocks: Callable[[], Iterator[Sequence[Sequence[Any]]]]
-    gold: Sequence[str] | None = None
-    where: str = ""
-    has_documents: bool = False
+    columns: tuple[str, ...] = ("source", "target")
 
     @classmethod
-    def of(cls, split: Split, where: str = "") -> "SplitReader":
+    def of(cls, split: Split) -> "SplitReader":
         """A reader of pairs that are in memory already."""
-        return cls(lambda: iter([(split.source, split.target)]), split.gold, where)
-
-    def linked_blocks(self) -> Iterator[tuple[Sequence[Sequence[Any]], Sequence[str]]]:
-        """The blocks with their gold links; raises ``UserError`` unless there is one valid line a pair."""
-        count = 0
-        for block in self.blocks():
-            links = [] if self.gold is None else self.gold[count : count + len(block[0])]
-            for number, (line, source, target) in enumerate(zip(links, *block[:2]), start=count + 1):
-                if self.where:
-                    lengths = most_words(source), len(target.split())
-                    parse_gold(line, where=f"{self.where}, line {number}", lengths=lengths)
-            count += len(block[0])
-            yield block, links
-        if self.gold is not None and len(self.gold) != count:
-            raise UserError(
-                f"{self.where}: {len(self.gold)} lines of gold links for {count} sentence pairs; "
-                f"expected one line a pair"
-            )
+        columns = ("source", "target") if split.gold is None else ("source", "target", "gold")
+        return cls(lambda: iter([[getattr(split, name) for name in columns]]), columns)
 
     def whole(self) -> Split:
         """The split as a table; raises ``UserError`` for wrong gold links or a full disk."""
-        schema = TEXTS.append(DOCUMENT) if self.has_documents else TEXTS
-        found = spilled(schema, (block for block, _ in self.linked_blocks()))
-        gold = None if self.gold is None else Column.of(self.gold)
-        documents = found.column("document") if self.has_documents else None
-        return Split(found.column("source"), found.column("target"), gold, documents=documents)
+        return Split.of(spilled(schema_of(self.columns), self.blocks()))
+
+
+def schema_of(columns: Iterable[str]) -> pyarrow.Schema:
+    """The schema of a table with some columns of a split."""
+    return pyarrow.schema([(name, KINDS[name]) for name in columns])
+
+
+def beside(reader: SplitReader, column: str, path: Path, where: str) -> SplitReader:
+    """A reader that also gives the gold links or the documents of a file with one line a pair.
+
+    Gold links index the words between white space, from 0; the patches of a picture come before the words.
+    While reading it raises ``UserError`` for more or fewer lines than pairs, and for links that do not fit.
+
+    Args:
+        column: ``gold`` or ``documents``.
+        where: the name of the file in messages.
+    """
+    others = [index for index, name in enumerate(reader.columns) if name != column]
+
+    def other_length(count: int, pairs: int) -> UserError:
+        noun, what = ("line", "gold links") if column == "gold" else ("id", "documents")
+        found = f"{counted(count, noun)} of {what} for {counted(pairs, 'sentence pair')}"
+        return UserError(f"{where}: {found}; expected one line a pair")
+
+    def blocks() -> Iterator[Sequence[Sequence[Any]]]:
+        lines = chain.from_iterable(read_line_blocks(path))
+        pairs, begin = reader.blocks(), 0
+        for block in pairs:
+            source, target = block[:2]
+            own, end = list(islice(lines, len(source))), begin + len(source)
+            if len(own) < len(source):
+                raise other_length(begin + len(own), end + sum(len(further[0]) for further in pairs))
+            for number, line in enumerate(own if column == "gold" else ()):
+                lengths = most_words(source[number]), len(target[number].split())
+                parse_gold(line, where=f"{where}, line {begin + number + 1}", lengths=lengths)
+            read = document_numbers(own) if column == "documents" else own
+            yield [*(block[index] for index in others), read]
+            begin = end
+        if further := sum(1 for _ in lines):
+            raise other_length(begin + further, begin)
+
+    return SplitReader(blocks, (*(reader.columns[index] for index in others), column))
+
+
+def document_numbers(ids: Sequence[str]) -> list[int]:
+    """The number of each document by its id, a hash of 63 bits; ``NO_DOCUMENT`` for a blank one."""
+    found, known = [], {"": NO_DOCUMENT}
+    for name in map(str.strip, ids):
+        if name not in known:
+            digest = blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+            known[name] = (int.from_bytes(digest, "little") >> 1) or 1
+        found.append(known[name])
+    return found
 
 
 @dataclass(frozen=True)

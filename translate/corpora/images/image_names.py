@@ -42,7 +42,7 @@ def name_images(raw: RawCorpus, data: DataConfig) -> RawCorpus:
             below(root, image)
         sentences = split.source if data.read == "both" else [""] * len(split)
         lines = [join_line(image, sentence) for image, sentence in zip(found, sentences, strict=True)]
-        splits[name] = SplitReader.of(Split(lines, split.target, split.gold), reader.where)
+        splits[name] = SplitReader.of(Split(lines, split.target, split.gold))
     source = raw.languages[0] if data.read == "both" else LANGUAGE
     return replace(raw, languages=(source, raw.languages[1]), splits=splits)
 
