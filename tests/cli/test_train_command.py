@@ -13,7 +13,7 @@ import pytest
 
 import translate.runs.life
 from tests.tiny_runs import overrides_of
-from translate.cli import main
+from translate.cli import console, main
 from translate.cli.train import file_suffix
 from translate.config.composer import Composer
 from translate.config.names import shorten
@@ -363,4 +363,4 @@ def test_a_reader_that_leaves_gets_no_traceback(tmp_path):
         [sys.executable, "-c", code, "train", "--help"], stdout=writing, stderr=subprocess.PIPE, text=True
     )
     os.close(writing)
-    assert (done.returncode, done.stderr) == (main.READER_GONE, "")
+    assert (done.returncode, done.stderr) == (console.READER_GONE, "")

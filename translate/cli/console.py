@@ -59,11 +59,18 @@ def print_notices() -> None:
     warnings.showwarning = show
 
 
-def print_system_error(error: OSError) -> int:
-    """Print in one line what the system refused; returns the exit code.
+def print_failure(error: UserError | OSError) -> int:
+    """Print in one line what the user gave wrong, or the system refused; returns the exit code.
 
-    Files have their own messages, so an error without the name of one is of standard output.
+    Files have their own messages, so a system's error without the name of one is of standard output; nobody
+    is told that its reader has left.
     """
+    if isinstance(error, UserError):
+        print_error(error)
+        return WRONG_USE
+    if isinstance(error, BrokenPipeError):
+        silence_stdout()
+        return READER_GONE
     if error.filename is not None:
         print_error(f"{error.filename}: {error.strerror or error}")
     elif error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO):

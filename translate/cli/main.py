@@ -12,13 +12,11 @@ import typer
 
 from translate.cli.console import (
     INTERRUPTED,
-    READER_GONE,
     SYSTEM_FAILED,
     WRONG_USE,
     print_error,
+    print_failure,
     print_notices,
-    print_system_error,
-    silence_stdout,
     use_utf_8,
 )
 from translate.cli.usage import Command, CommandGroup, usage_message
@@ -126,17 +124,11 @@ def run(arguments: Sequence[str]) -> int:
         if code == INTERRUPTED:  # typer's own answer to Ctrl-C
             print_error("interrupted")
         return code if isinstance(code, int) else 0
-    except UserError as error:
-        print_error(error)
-        return WRONG_USE
+    except (UserError, OSError) as error:  # OSError: a full disk, a folder that cannot be written
+        return print_failure(error)
     except (KeyboardInterrupt, typer.Abort):
         print_error("interrupted")
         return INTERRUPTED
-    except BrokenPipeError:
-        silence_stdout()
-        return READER_GONE
-    except OSError as error:  # a full disk, a folder that cannot be written
-        return print_system_error(error)
     except MemoryError:
         print_error("not enough memory; give a smaller file, a smaller --batch-size or more memory")
         return SYSTEM_FAILED

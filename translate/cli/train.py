@@ -51,15 +51,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from translate.cli.console import (
-    READER_GONE,
-    WRONG_USE,
-    going_on,
-    print_error,
-    print_system_error,
-    silence_stdout,
-    unbuffer_lines,
-)
+from translate.cli.console import going_on, print_failure, unbuffer_lines
 from translate.config.names import config_directory, did_you_mean, nearest, shorten, shown_path
 from translate.errors import UserError
 
@@ -159,17 +151,9 @@ def run_job(
 
     try:
         started = config if given is None else with_model_of_start(config, given)
-        code: int | str | None = build_and_train(started, free, goes_on)
-    except SystemExit as leaving:
-        code = leaving.code
-    except UserError as error:
-        print_error(error)
-        code = WRONG_USE
-    except BrokenPipeError:
-        silence_stdout()
-        code = READER_GONE
-    except OSError as error:  # Hydra would print a traceback
-        code = print_system_error(error)
+        code = build_and_train(started, free, goes_on)
+    except (UserError, OSError) as error:  # Hydra would print a traceback
+        code = print_failure(error)
     if code:
         raise SystemExit(code)
 
