@@ -8,7 +8,7 @@ import json
 import re
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -203,13 +203,9 @@ def _read_memory(path: Path) -> Table:
     """Units of a translation memory; a language without a variant has an empty one."""
     units = read_units(path)
     start = list(islice(units, ROWS))
-
-    def read(names: Sequence[str]) -> Iterator[list[list[str]]]:
-        rest = chain(start, units)
-        while block := list(islice(rest, ROWS)):
-            yield [[unit.get(name, "") for unit in block] for name in names]
-
-    return Table(shown_path(path), list({name: None for unit in start for name in unit}), read)
+    empty = {name: "" for unit in start for name in unit}
+    records = enumerate((empty | unit for unit in chain(start, units)), start=1)
+    return _of_records(shown_path(path), list(empty), records)
 
 
 def _read_separated(path: Path, suffix: str, header: bool) -> Table:
@@ -239,19 +235,14 @@ def _read_separated(path: Path, suffix: str, header: bool) -> Table:
         )
     check_names(names, f"{where}, line 1")
 
-    def read(wanted: Sequence[str]) -> Iterator[list[list[str]]]:
-        indices = [names.index(name) for name in wanted]
-        while block := list(islice(rows, ROWS)):
-            for number, row in block:
-                if len(row) != len(names):
-                    found = f"{len(row)} {kind}-separated fields"
-                    raise UserError(f"{where}, line {number}: {found} where the first line has {len(names)}")
-            yield [
-                [_sentence(row[index], names[index], where, "line", number) for number, row in block]
-                for index in indices
-            ]
+    def records() -> Iterator[tuple[int, dict[str, str]]]:
+        for number, row in rows:
+            if len(row) != len(names):
+                found = f"{len(row)} {kind}-separated fields"
+                raise UserError(f"{where}, line {number}: {found} where the first line has {len(names)}")
+            yield number, dict(zip(names, row))
 
-    return Table(where, names, read)
+    return _of_records(where, names, records())
 
 
 def _quoted(lines: Iterable[str], mark: str, where: str) -> Iterator[tuple[int, list[str]]]:
@@ -271,20 +262,23 @@ def _read_json(path: Path) -> Table:
     lines = enumerate(chain.from_iterable(read_line_blocks(path)), start=1)
     records = ((number, _record(line, f"{where}, line {number}")) for number, line in lines if line.strip())
     start = list(islice(records, 1))
+    return _of_records(where, list(start[0][1]) if start else [], chain(start, records))
 
-    def read(names: Sequence[str]) -> Iterator[list[list[str]]]:
-        rest = chain(start, records)
-        while block := list(islice(rest, ROWS)):
-            columns: list[list[str]] = [[] for _ in names]
-            for number, record in block:
-                for name, column in zip(names, columns):
-                    if name not in record:
-                        hint = did_you_mean(nearest(name, record))
-                        raise UserError(f"{where}, line {number}: no field {shorten(name, 100)!r}{hint}")
-                    column.append(_sentence(record[name], name, where, "line", number))
-            yield columns
 
-    return Table(where, list(start[0][1]) if start else [], read)
+def _of_records(where: str, names: list[str], records: Iterator[tuple[int, Mapping[str, Any]]]) -> Table:
+    """Columns of the values by name that each line has."""
+
+    def value(record: Mapping[str, Any], name: str, number: int) -> str:
+        if name not in record:
+            hint = did_you_mean(nearest(name, record))
+            raise UserError(f"{where}, line {number}: no field {shorten(name, 100)!r}{hint}")
+        return _sentence(record[name], name, where, "line", number)
+
+    def read(wanted: Sequence[str]) -> Iterator[list[list[str]]]:
+        while block := list(islice(records, ROWS)):
+            yield [[value(record, name, number) for number, record in block] for name in wanted]
+
+    return Table(where, names, read)
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
