@@ -4,6 +4,7 @@ A change gives another pair, whose links are right again. The seed, the epoch an
 decide the changes, so a resumed run draws the same.
 """
 
+from bisect import bisect_right
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from random import Random
@@ -100,18 +101,11 @@ def inserted(
     """
     sides = []
     for tokens, added in ((pair.source, source), (pair.target, target)):
-        new: list[PairToken] = []
-        moved: list[int] = []  # where each old token stands
-        places: list[int] = []
-        waiting = list(added)
-        for index in range(len(tokens) + 1):
-            while waiting and waiting[0][0] == index:
-                places.append(len(new))
-                new.append(waiting.pop(0)[1])
-            if index < len(tokens):
-                moved.append(len(new))
-                new.append(tokens[index])
-        sides.append((tuple(new), moved, places))
+        befores = [index for index, _ in added]
+        places = [index + number for number, index in enumerate(befores)]
+        moved = [index + bisect_right(befores, index) for index in range(len(tokens))]  # of the old tokens
+        new = dict(zip([*places, *moved], [*(token for _, token in added), *tokens], strict=True))
+        sides.append((tuple(new[place] for place in range(len(new))), moved, places))
     (first, here, at), (second, there, on) = sides
     links = frozenset((here[s], there[t]) for s, t in pair.links)
     return LinkedPair(first, second, links), at, on
