@@ -19,7 +19,8 @@ from translate.errors import UserError
 from translate.figures import plots
 from translate.runs import encoding, run_scores
 from translate.runs.checkpoint import load_state
-from translate.runs.run_directory import RunDirectory, locked
+from translate.runs.run_directory import IN_USE, RunDirectory
+from translate.text.folder_lock import locked
 from translate.text.tokenizer import TokenizerPair
 
 pytestmark = pytest.mark.slow
@@ -148,7 +149,10 @@ def test_a_run_that_is_at_work_is_refused(tmp_path: Path) -> None:
     run = tmp_path / "run"
     assert train_tiny(run, "rnn_luong", "training.max_steps=1") == 0
     for more in ("training.resume=true", "run.overwrite=true"):
-        with locked(run), pytest.raises(UserError, match=rf"process {os.getpid()} on .* works in this"):
+        with (
+            locked(run, IN_USE),
+            pytest.raises(UserError, match=rf"process {os.getpid()} on .* works in this"),
+        ):
             train_tiny(run, "rnn_luong", "training.max_steps=2", more)
     assert train_tiny(run, "rnn_luong", "training.max_steps=2", "training.resume=true") == 0
     assert not (run / "run.lock").exists()

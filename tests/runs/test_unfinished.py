@@ -13,7 +13,8 @@ import translate
 from tests.cli.commands import Command, command
 from translate.errors import UserError
 from translate.runs.checkpoint import STATE, load_state
-from translate.runs.run_directory import locked
+from translate.runs.run_directory import IN_USE
+from translate.text.folder_lock import locked
 
 
 @pytest.fixture
@@ -46,7 +47,7 @@ def test_a_run_that_still_trains_is_told_with_its_checkpoint(
     step = (run / "checkpoints" / "best").resolve().name
     for arguments in (("text", run, "I love you ."), ("align", run, "I love you .", "je t' aime .")):
         assert "still trains" not in translate_command(*arguments).err
-        with locked(run):
+        with locked(run, IN_USE):
             says = f"^note: {re.escape(str(run))}: .* still trains it; its best so far, {step}, is used\n"
             assert re.match(says, translate_command(*arguments).err)
 
@@ -94,7 +95,7 @@ def test_a_run_that_may_only_be_read_translates_but_is_not_resumed(tiny_runs: di
         try:
             assert translate.load(run, device="cpu").translate(["I love you ."])[0].text
             with pytest.raises(UserError, match=r"cannot be written \(Permission denied\); choose a"):
-                locked(run).__enter__()
+                locked(run, IN_USE).__enter__()
         finally:
             os.seteuid(user)
             for path in (Path(name), run, *(each for each in run.rglob("*") if each.is_dir())):

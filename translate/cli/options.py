@@ -119,7 +119,8 @@ class MachineOptions:
 
     def load(self, run: Path) -> "Translator":
         """The translator of a run."""
-        from translate.runs.run_directory import RunDirectory, check_is_run, holder_of
+        from translate.runs.run_directory import RunDirectory, check_is_run
+        from translate.text.folder_lock import holder_of
 
         check_is_run(run)
         # Imported here, so that a wrong option does not wait for torch.

@@ -1,11 +1,9 @@
 """Prepares corpora stage by stage; every whole part stays, so that an interrupted preparation goes on."""
 
-import fcntl
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import asdict
 from hashlib import sha256
 from pathlib import Path
@@ -25,6 +23,7 @@ from translate.prepare.rows import ROWS, RowFunction
 from translate.prepare.shard_files import REPORT, Shard, write_manifest
 from translate.text.bounded import read_json
 from translate.text.file_writing import explain_write_errors, scratch, write_text
+from translate.text.folder_lock import locked
 
 VERSION = "6"  # changes when the same recipe would give other shards
 WORK = ".preparing"  # the folder of an unfinished preparation, inside that of the shards
@@ -72,7 +71,8 @@ class Preparation:
         ).hexdigest()
         if (self.out / MANIFEST).exists():
             return self._finished(identity)
-        with _locked(self.work):
+        refusal = "{} prepares here; wait for it, or choose another --out"
+        with explain_write_errors(self.work), locked(self.work, refusal):
             self._begin(identity)
             self._read()
             executor = self.make_executor(self.work / "spill")
@@ -180,22 +180,6 @@ class Preparation:
         function = LinkFunction(links, self.work)
         executor.map(function, self.work / "left_pairs", self.work / "clean", CLEAN)
         executor.add_table("clean", self.work / "clean")
-
-
-@contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    """Hold the lock of a preparation: two processes must not write the same parts."""
-    with explain_write_errors(folder):
-        folder.mkdir(parents=True, exist_ok=True)
-        with (folder / "lock").open("w") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise UserError(
-                    f"{shown_path(folder)}: another process prepares here; wait for it, or choose "
-                    f"another --out"
-                ) from None
-            yield
 
 
 def _identity_of(path: Path) -> Any:

@@ -25,7 +25,7 @@ from translate.runs.hooks import EXIT_CODES, PATIENCE, Keeper, Signals, handled,
 from translate.runs.load import read_choice, read_settings
 from translate.runs.recipes import as_before, fit_recipe
 from translate.runs.reports import Reporter
-from translate.runs.run_directory import RunDirectory, last_checkpoint, locked
+from translate.runs.run_directory import IN_USE, RunDirectory, last_checkpoint
 from translate.runs.run_scores import Validation, finish
 from translate.runs.runtime import (
     check_precision,
@@ -39,6 +39,7 @@ from translate.runs.start import is_finished, resume, start, state_to_resume
 from translate.runs.terminal_lines import ProgressLine, clock, start_lines
 from translate.text.documents import ContextSize
 from translate.text.file_writing import not_written
+from translate.text.folder_lock import locked
 from translate.training.loop import MAX_TIME, Limits, Progress, Training, fit
 from translate.training.parallel import connected, copy_whole, disconnect, local_device, was_restarted
 from translate.translator import Translator
@@ -109,7 +110,7 @@ def live(job: Job, config: DictConfig, free: Collection[str] = ()) -> int:
     source, target = corpus.source_language, corpus.target_language
     data = replace(job.settings.data, source_language=source, target_language=target)
     job = job._replace(settings=replace(job.settings, data=data))
-    with locked(job.directory.path) if job.world.is_main else nullcontext(), kept(job.directory):
+    with locked(job.directory.path, IN_USE) if job.world.is_main else nullcontext(), kept(job.directory):
         assembly = start(job, corpus, config) if state is None else resume(job, corpus, config, state)
         training, translator = assembly.training, translator_of(job, assembly)
         if not finished:

@@ -1,30 +1,23 @@
-"""A run's folder: its layout, its lock, and when it may be replaced; none of this needs torch."""
+"""A run's folder: its layout, and when it may be replaced; none of this needs torch."""
 
-import fcntl
 import json
 import os
 import re
 import shlex
 import shutil
-import socket
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from translate.config.names import did_you_mean, listed, nearest, shorten
+from translate.config.names import did_you_mean, listed, nearest
 from translate.errors import UserError
-from translate.text.file_writing import (
-    PREFIX,
-    explain_write_errors,
-    is_left_over,
-    not_written,
-    scratch,
-    write_text,
-)
+from translate.text.file_writing import PREFIX, explain_write_errors, is_left_over, scratch, write_text
+from translate.text.folder_lock import LOCK
 
-CONFIG, LOCK = "config.yaml", "run.lock"
+CONFIG = "config.yaml"
+IN_USE = "{} works in this run; wait for it, or use another run"
 SETTINGS = "experiment"  # a folder in conf/, which has a file CONFIG, too
 MOST_NEIGHBOURS = 1000  # folders among which a similar name is looked for
 
@@ -259,89 +252,3 @@ def point(directory: Path, name: str, folder: str) -> None:
         link = temporary / name
         link.symlink_to(folder)
         link.replace(directory / name)
-
-
-@contextmanager
-def locked(directory: Path) -> Iterator[None]:
-    """Hold the lock of a run's folder, and create the folder if necessary.
-
-    Raises:
-        UserError: if another living process holds it, or the folder cannot be written.
-    """
-    path, existed = directory / LOCK, directory.exists()
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-        descriptor = _acquire(path)
-    except OSError as error:
-        raise UserError(f"{directory}: {not_written(error)}") from error
-    try:
-        yield
-    finally:
-        path.unlink(missing_ok=True)  # while it is held
-        os.close(descriptor)
-        if not existed:
-            with suppress(OSError):  # it is not empty
-                directory.rmdir()
-
-
-def check_unused(directory: Path) -> None:
-    """Raise :class:`UserError` if a living process works in the folder; writes nothing."""
-    holder = holder_of(directory)
-    if holder is not None:
-        raise _refusal(directory / LOCK, holder)
-
-
-def holder_of(directory: Path) -> str | None:
-    """The living process that works in the folder, in words, or ``None``; writes nothing."""
-    try:
-        descriptor = os.open(directory / LOCK, os.O_RDONLY | os.O_NONBLOCK)
-    except OSError:
-        return None
-    try:
-        # Several processes of a run may ask at once.
-        return None if _take(descriptor, shared=True) else _in_words(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def _acquire(path: Path) -> int:
-    while True:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
-        try:
-            if not _take(descriptor):
-                raise _refusal(path, _in_words(descriptor))
-            with suppress(FileNotFoundError):
-                if os.path.samestat(os.fstat(descriptor), os.stat(path)):
-                    os.ftruncate(descriptor, 0)
-                    os.write(
-                        descriptor, json.dumps({"pid": os.getpid(), "host": socket.gethostname()}).encode()
-                    )
-                    return descriptor
-        except BaseException:
-            os.close(descriptor)
-            raise
-        os.close(descriptor)  # its holder has just removed it
-
-
-def _take(descriptor: int, *, shared: bool = False) -> bool:
-    """Take the lock; returns whether it was free."""
-    try:
-        fcntl.flock(descriptor, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError:  # no locks here
-        pass
-    return True
-
-
-def _refusal(path: Path, holder: str) -> UserError:
-    return UserError(f"{path.parent}: {holder} works in this run; wait for it, or use another run")
-
-
-def _in_words(descriptor: int) -> str:
-    """The process that a lock file names, which may be damaged."""
-    try:
-        holder = json.loads(os.pread(descriptor, 4096, 0))
-        return shorten(f"process {holder['pid']} on {holder['host']}")
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
-        return "another process"

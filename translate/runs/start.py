@@ -31,11 +31,12 @@ from translate.runs.checkpoint import STATE, load_state, recover
 from translate.runs.fine_tuning import take_tokenizers, take_weights, tell_other_languages, tell_seen
 from translate.runs.hooks import PATIENCE
 from translate.runs.load import build_model, read_settings, stored_config, vocabulary_sizes
-from translate.runs.run_directory import RunDirectory, check_unused, step_folder
+from translate.runs.run_directory import IN_USE, RunDirectory, step_folder
 from translate.runs.shards import read_shards
 from translate.runs.training_pairs import write_pairs
 from translate.text.bounded import checksum
 from translate.text.file_writing import aside, explain_write_errors
+from translate.text.folder_lock import check_unused
 from translate.text.lines import evenly
 from translate.text.own_tokenizers import read_own
 from translate.text.tokenizer import MAX_TRAINING_CHARACTERS, TokenizerPair
@@ -210,7 +211,7 @@ def state_to_resume(
         UserError: if the folder holds something that must not be replaced, a run with other settings, or a
             damaged checkpoint.
     """
-    check_unused(directory.path)
+    check_unused(directory.path, IN_USE)
     with explain_write_errors(directory.path):
         recover(directory.checkpoints)
     if settings.training.resume and directory.has_checkpoint():

@@ -20,9 +20,9 @@ from translate.corpora.caches import fingerprint
 from translate.corpora.columns import Column
 from translate.corpora.filters import repeated_texts
 from translate.errors import UserError
-from translate.runs.run_directory import holder_of, locked
 from translate.text.bounded import read_json
-from translate.text.file_writing import aside, explain_write_errors, write_text
+from translate.text.file_writing import aside, write_text
+from translate.text.folder_lock import locked
 
 BLOCK = 1024  # lines that are translated together
 PLAN = "plan.json"
@@ -199,11 +199,7 @@ def _reason(line: str, translation: str, found: set[str]) -> str | None:
 def _unfinished(out: Path, plan: Mapping[str, Any]) -> Iterator[Path]:
     """The folder of the blocks, which this process alone uses; raises :class:`UserError` for another plan."""
     folder = out.with_name(f"{out.name}.unfinished")
-    if holder := holder_of(folder):
-        raise UserError(f"{shown_path(folder)}: {holder} is writing it; wait, or choose another --out")
-    with explain_write_errors(folder):
-        folder.mkdir(exist_ok=True)
-    with locked(folder):
+    with locked(folder, "{} is writing it; wait, or choose another --out"):
         plan = json.loads(json.dumps(plan))
         try:
             earlier = read_json(folder / PLAN, root=folder)
