@@ -120,21 +120,19 @@ class Limits:
 
     def spent(self, step: int, epochs: float) -> float:
         """The share of the run, from 0 to 1, that is behind it in ``step``, after ``epochs``."""
-        config = self.config
-        time_limit = config.max_time if self.by_time else None
-        parts = ((step, config.max_steps), (epochs, config.max_epochs), (self.elapsed(), time_limit))
-        return min(1.0, max((part / whole for part, whole in parts if whole is not None), default=0.0))
+        parts = self._parts(step, epochs)
+        return min(1.0, max((part for name, part in parts.items() if self.end(name)), default=0.0))
 
     def reached(self, progress: Progress) -> str | None:
         """The limit that the run has reached."""
-        config = self.config
-        if config.max_steps is not None and progress.step >= config.max_steps:
-            return "max_steps"
-        if config.max_epochs is not None and progress.epoch >= config.max_epochs:
-            return "max_epochs"
-        if config.max_time is not None and self.elapsed() >= config.max_time:
-            return MAX_TIME
-        return None
+        parts = self._parts(progress.step, progress.epoch)
+        return next((name for name, part in parts.items() if part >= 1), None)
+
+    def _parts(self, step: int, epochs: float) -> dict[str, float]:
+        """How much of each of its limits the run has had; 1 is all."""
+        had = {"max_steps": step, "max_epochs": epochs, MAX_TIME: self.elapsed()}
+        limits = {name: getattr(self.config, name) for name in had}
+        return {name: had[name] / limit for name, limit in limits.items() if limit is not None}
 
     def end(self, reason: str | None) -> str | None:
         """The reason if it ends the run itself, not this process alone."""
