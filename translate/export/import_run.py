@@ -24,7 +24,7 @@ from translate.runs.start import stored_text
 from translate.text.bounded import checksum
 from translate.text.escape import for_code, for_markdown
 from translate.text.file_writing import aside, explain_write_errors
-from translate.training.weights import first_non_finite, model_tensors
+from translate.training.weights import is_finite, model_tensors
 from translate.version import __version__
 
 BIAS = "final_logits_bias"
@@ -131,7 +131,8 @@ def _model(pretrained: Pretrained, tokenizers: PretrainedTokenizers, settings: S
         )
     if model.output_bias is not None:
         model.output_bias.detach()[tokenizers.target.never] = NEVER
-    harmed = first_non_finite(model_tensors(model))
+    tensors = model_tensors(model)
+    harmed = next((name for name, tensor in tensors.items() if not is_finite(tensor)), None)
     if harmed is not None:
         raise UserError(f"{pretrained.file}: {harmed} holds NaN or infinite numbers")
     return model.eval()

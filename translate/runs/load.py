@@ -26,7 +26,7 @@ from translate.search.ctranslate2.choosing import choose
 from translate.text.bounded import read_json, read_yaml
 from translate.text.documents import ContextSize
 from translate.text.tokenizer import TokenizerPair
-from translate.training.weights import first_non_finite, model_tensors
+from translate.training.weights import is_finite, model_tensors
 from translate.translator import Translator
 from translate.version import __version__
 
@@ -202,7 +202,7 @@ def load_into(model: Seq2Seq, folder: Path) -> None:
         else:
             tensor.copy_(stored)
     # Mapped one by one: a model of fewer bits needs no more memory than its largest tensor beside its own.
-    harmed = next((name for name in own if first_non_finite({name: map_weight(folder, name)})), None)
+    harmed = next((name for name in own if not is_finite(map_weight(folder, name))), None)
     if harmed is not None:
         raise UserError(
             f"{folder}: {harmed} holds NaN or infinite numbers, with which nothing can be translated; load "

@@ -29,13 +29,10 @@ def differing_shapes(own: Mapping[str, Any], other: Mapping[str, Any]) -> list[s
     return found
 
 
-def first_non_finite(tensors: Mapping[str, Tensor]) -> str | None:
-    """The first tensor that holds NaN or an infinite number."""
-    for name, tensor in tensors.items():
-        # A finite sum has finite terms, and summing takes one pass and no memory; finite terms may overflow.
-        if not torch.isfinite(tensor.sum()) and not torch.isfinite(tensor).all():
-            return name
-    return None
+def is_finite(tensor: Tensor) -> bool:
+    """Whether a tensor holds neither NaN nor an infinite number."""
+    # A finite sum has finite terms, and summing takes one pass and no memory; finite terms may overflow.
+    return bool(torch.isfinite(tensor.sum()) or torch.isfinite(tensor).all())
 
 
 class MovingAverage:
