@@ -3,7 +3,7 @@
 import hashlib
 import mmap
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from itertools import pairwise
 from pathlib import Path
@@ -133,16 +133,6 @@ def joined(columns: Sequence[Column[T]]) -> Column[T]:
     arrays = [array.cast(kind) for column in columns for array in column.values.chunks]
     mapped = {id(file): file for column in columns for file in column.mapped}
     return Column(pyarrow.chunked_array(arrays, kind), list(mapped.values()))
-
-
-def rows_where(column: Column[str], wanted: Callable[[Any], Any]) -> np.ndarray:
-    """The rows in which ``wanted``, a function of Arrow arrays, is true."""
-    found, begin = [np.empty(0, np.int64)], 0
-    for array in column.values.chunks:
-        found.append(np.flatnonzero(wanted(array).to_numpy(zero_copy_only=False)) + begin)
-        begin += len(array)
-        column.release()
-    return np.concatenate(found)
 
 
 class StoredTable(NamedTuple):

@@ -12,7 +12,7 @@ import pyarrow
 from pyarrow import compute
 
 from translate.config.data import DataConfig
-from translate.corpora.columns import TEMPORARY, Column, Spill, rows_where, spilled
+from translate.corpora.columns import TEMPORARY, Column, Spill, spilled
 from translate.corpora.document_rows import draw_documents, numbers_of, shared_documents
 from translate.corpora.split import Split, SplitReader, schema_of
 from translate.text.file_writing import explain_write_errors
@@ -181,7 +181,11 @@ def hold_out(split: Split, wanted: Mapping[str, int], seed: int) -> tuple[Split,
 def with_sources_of(train: Split, others: Iterable[Split]) -> list[int]:
     """The rows of ``train`` whose sources are also in one of the others, sorted."""
     sources = pyarrow.array(sorted({source for other in others for source in other.source}), pyarrow.string())
-    return rows_where(Column.of(train.source), lambda array: compute.is_in(array, value_set=sources)).tolist()
+    column, is_in = Column.of(train.source), list[np.ndarray]()
+    for array in column.values.chunks:
+        is_in.append(compute.is_in(array, value_set=sources).to_numpy(zero_copy_only=False))
+        column.release()
+    return np.flatnonzero(np.concatenate(is_in or [np.empty(0)])).tolist()
 
 
 def overlapping(train: Split, others: Sequence[Split]) -> list[int]:
