@@ -5,12 +5,11 @@ from dataclasses import dataclass
 from itertools import zip_longest
 
 import pyarrow
-import pyarrow.compute
 
 from translate.config.data import LANGUAGES_DIFFER, DataConfig, Member, Stage, stages_of
 from translate.config.names import shorten
 from translate.corpora.caches import fingerprint
-from translate.corpora.columns import LINES, TEMPORARY, Column, Spill, joined
+from translate.corpora.columns import LINES, TEMPORARY, Column, Spill, joined, spilled
 from translate.corpora.filters import overlap_of
 from translate.corpora.orders import Staged, WeightedRows
 from translate.corpora.split import Split
@@ -129,12 +128,7 @@ def _tagged(column: Column[str], tag: str | None) -> Column[str]:
     """Sources after a tag, in a temporary file if they are many."""
     if tag is None:
         return column
-    with explain_write_errors(TEMPORARY), Spill(LINES) as spill:
-        for array in column.values.chunks:
-            lines = pyarrow.compute.binary_join_element_wise(tag, array.cast(pyarrow.string()), " ")
-            spill.add_batch(pyarrow.RecordBatch.from_arrays([lines], schema=LINES))
-            column.release()
-        return spill.finish().column("line")
+    return spilled(LINES, ([[f"{tag} {line}" for line in block]] for block in column.blocks())).column("line")
 
 
 def _joined_links(splits: Mapping[str, Split], tags: Mapping[str, str | None]) -> Column[str | None] | None:
