@@ -244,21 +244,16 @@ def check_languages(languages: Mapping[str, tuple[str, str]], command: str) -> N
             raise UserError(f"{command} needs the same languages; {', '.join(facts)}")
 
 
-def section_of(run: Path, name: str) -> dict[str, Any]:
-    """A section of the settings of a run, without loading it; empty if there is none."""
+def languages_of(run: Path) -> tuple[str, str]:
+    """The languages of a run by its settings, without loading it; empty where they are not known."""
     from translate.runs.run_directory import CONFIG, check_is_run
     from translate.text.bounded import read_yaml
 
     check_is_run(run)
     settings = read_yaml(run / CONFIG, root=run)
-    section = settings.get(name) if isinstance(settings, dict) else None
-    return section if isinstance(section, dict) else {}
-
-
-def languages_of(run: Path) -> tuple[str, str]:
-    """The languages of a run by its settings, without loading it; empty where they are not known."""
-    data = section_of(run, "data")
-    source, target = data.get("source_language"), data.get("target_language")
+    data = settings.get("data") if isinstance(settings, dict) else None
+    named = data if isinstance(data, dict) else {}
+    source, target = named.get("source_language"), named.get("target_language")
     return source if isinstance(source, str) else "", target if isinstance(target, str) else ""
 
 
