@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import asdict, fields
 from typing import Annotated, Any, Literal, NamedTuple
 
 from annotated_types import Ge, Le
@@ -174,10 +174,8 @@ class DataConfig:
             raise ValueError("streaming: it needs data.max_train_pairs, after which no more is read")
         if self.streaming and self.path is not None:
             raise ValueError("streaming: it has no effect with data.path, whose files are here already")
-        for split in SPLITS:
-            for field in fields(getattr(self, split)):
-                if getattr(getattr(self, split), field.name) is not None:
-                    self._check_file(f"{split}.{field.name}")
+        for setting in self.files:
+            self._check_file(setting)
         _check_pictures(self)
         _check_documents(self)
         same = self.source_language is not None and self.source_language == self.target_language
@@ -185,6 +183,16 @@ class DataConfig:
             raise ValueError(
                 f"target_language: expected another language than the source's, got {self.target_language!r}"
             )
+
+    @property
+    def files(self) -> dict[str, str]:
+        """The files that are given, by setting, such as ``train.source``."""
+        return {
+            f"{split}.{name}": file
+            for split in SPLITS
+            for name, file in asdict(getattr(self, split)).items()
+            if file is not None
+        }
 
     def _check_file(self, setting: str) -> None:
         """Raise ``ValueError`` if this kind of corpus reads no file of its own for ``setting``."""
@@ -215,9 +223,9 @@ def _check_pictures(data: DataConfig) -> None:
             f"picture_size: {data.picture_size} pixels are {patches:,} patches of {data.patch_size}; "
             f"expected 1 to {MAX_PATCHES:,}"
         )
-    given = [name for name in SPLITS if getattr(data, name).pictures is not None]
+    given = [setting for setting in data.files if setting.endswith(".pictures")]
     if given and data.images is None:
-        raise ValueError(f"{given[0]}.pictures: it needs the folder of the pictures, data.images=DIR")
+        raise ValueError(f"{given[0]}: it needs the folder of the pictures, data.images=DIR")
     if data.read == "picture" and data.max_length_ratio is not None:
         raise ValueError("max_length_ratio: a picture has no length in words; set it to null")
     if data.kind == "scenes" and data.picture_size != SCENE_SIDE:
@@ -232,7 +240,7 @@ def _check_pictures(data: DataConfig) -> None:
 
 def _check_documents(data: DataConfig) -> None:
     """Raise ``ValueError`` for settings of documents that do not fit together."""
-    given = [f"{name}.documents" for name in SPLITS if getattr(data, name).documents is not None]
+    given = [setting for setting in data.files if setting.endswith(".documents")]
     if given and data.document_field is not None:
         raise ValueError(f"{given[0]}: data.document_field names the documents already; give one of both")
     if (data.context_sentences or given or data.document_field) and data.read != "text":

@@ -5,7 +5,7 @@ import re
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import islice, product
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -291,13 +291,13 @@ def _with_files(readers: dict[str, SplitReader], data: DataConfig) -> dict[str, 
             split are not known; while reading, if a file has more or fewer lines than there are pairs.
     """
     found = dict(readers)
-    for name, kind in product(SPLITS, ("gold", "documents")):
-        file: str | None = getattr(getattr(data, name), kind)
-        if file is None:
+    for setting, file in data.files.items():
+        name, _, kind = setting.partition(".")
+        if kind not in ("gold", "documents"):
             continue
         if name not in readers:
             raise UserError(
-                f"data.{name}.{kind}={shorten(file, 150)}: the corpus {shorten(data.name, 100)!r} has no "
+                f"data.{setting}={shorten(file, 150)}: the corpus {shorten(data.name, 100)!r} has no "
                 f"{name} split"
             )
         where = shorten(file) if kind == "gold" else shown_path(user_path(file))

@@ -4,7 +4,6 @@ import glob
 import os
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import fields
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -339,12 +338,8 @@ def check_present(data: DataConfig, where: str = "data") -> None:
     """Raise ``UserError`` for the first file or folder of ``data`` that cannot be read; opens none."""
     for name, member in members_of(data).items() if data.kind == "mixture" else ():
         check_present(member.data, f"{where}.corpora.{shorten(name)}")
-    for split in SPLITS:
-        files = getattr(data, split)
-        for field in fields(files):
-            name = getattr(files, field.name)
-            if name is not None:
-                check_readable(f"{where}.{split}.{field.name}", name)
+    for setting, name in data.files.items():
+        check_readable(f"{where}.{setting}", name)
     if data.path is None:
         return
     root = user_path(data.path)
