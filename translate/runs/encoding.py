@@ -81,9 +81,7 @@ def encode_training(settings: Settings, corpus: Corpus, tokenizers: TokenizerPai
     not cached.
     """
     config, split = settings.training, corpus.train
-    path = None
-    if config.guided_links is None and not isinstance(tokenizers.source, ImageTokenizer):  # it has its own
-        path = _cached_file(settings, corpus, tokenizers)
+    path = _cached_file(settings, corpus, tokenizers)
     with nullcontext() if path is None else one_at_a_time(path):
         if path is not None and (cached := read_encoded(path)) is not None:
             print(f"encoded corpus from {path}")
@@ -101,10 +99,10 @@ def encode_training(settings: Settings, corpus: Corpus, tokenizers: TokenizerPai
 
 
 def _cached_file(settings: Settings, corpus: Corpus, tokenizers: TokenizerPair) -> Path | None:
-    """The file of the encoded corpus in the cache, if there is a cache."""
+    """The file of the encoded corpus in the cache, if it is kept there; images have a file of their own."""
     config, split = settings.training, corpus.train
     folder = cache_directory(settings.runtime.cache)
-    if folder is None:
+    if folder is None or config.guided_links is not None or isinstance(tokenizers.source, ImageTokenizer):
         return None
     guided = config.needs_links
     known = known_pairs(settings, corpus, tokenizers) if guided and has_gaps(split) else None
