@@ -12,7 +12,6 @@ from typing import Any
 from translate.config.data import SPLITS, DataConfig, members_of
 from translate.config.names import counted, is_code, shorten, shown_path
 from translate.corpora import mixture
-from translate.corpora.document_rows import context_notes
 from translate.corpora.filters import REASONS, filter_pairs, hold_out, overlap_of, with_sources_of
 from translate.corpora.hub import load_clone, load_hub
 from translate.corpora.local_files import check_present, languages_in, load_directory, load_files
@@ -109,7 +108,11 @@ def _load_one(data: DataConfig, *, apart: bool) -> Corpus:
             f"dropped: {_describe(found.dropped) or 'none'}"
             f"{f'; data.max_length is {data.max_length}: raise it' * ('too_long' in found.dropped)}"
         )
-    notes = [*raw.notes, *context_notes(data)]
+    notes = [*raw.notes]
+    if data.context_sentences:
+        most = counted(data.context_sentences, "previous sentence")
+        pieces = f"{data.context_pieces:,} pieces at most"
+        notes.append(f"sources stand after up to {most} of their documents, {pieces}")
     if found.num_cleaned:
         notes.append(f"training lines with control characters replaced by spaces: {found.num_cleaned:,}")
     if found.num_misread:

@@ -18,16 +18,6 @@ from translate.errors import UserError
 from translate.text.documents import ContextSize, join_sentences
 
 
-def context_notes(data: DataConfig) -> list[str]:
-    """A sentence for the user about the previous sentences that are read."""
-    if not data.context_sentences:
-        return []
-    return [
-        f"sources stand after up to {counted(data.context_sentences, 'previous sentence')} of their "
-        f"documents, {data.context_pieces:,} pieces at most"
-    ]
-
-
 def columns_of(data: DataConfig) -> tuple[str, ...]:
     """The columns of the pairs that tables give."""
     return ("source", "target") if data.document_field is None else ("source", "target", "documents")

@@ -188,16 +188,12 @@ def with_sources_of(train: Split, others: Iterable[Split]) -> list[int]:
     return np.flatnonzero(np.concatenate(is_in or [np.empty(0)])).tolist()
 
 
-def overlapping(train: Split, others: Sequence[Split]) -> list[int]:
-    """The rows of ``train`` whose pairs are also in one of the others, sorted."""
-    wanted = {pair for other in others for pair in zip(other.source, other.target)}
-    return [row for row in with_sources_of(train, others) if (train.source[row], train.target[row]) in wanted]
-
-
 def overlap_of(train: Split, others: dict[str, Split], *, drop: bool) -> tuple[list[int], list[str]]:
     """The rows of ``train`` whose pairs are in other splits, too, and what to tell if these stay."""
-    rows = overlapping(train, list(others.values()))
-    found = set() if drop else {(train.source[row], train.target[row]) for row in rows}
+    pairs = {pair for other in others.values() for pair in zip(other.source, other.target)}
+    alike = {row: (train.source[row], train.target[row]) for row in with_sources_of(train, others.values())}
+    rows = [row for row, pair in alike.items() if pair in pairs]
+    found = set() if drop else {alike[row] for row in rows}
     counts = {name: sum(pair in found for pair in zip(s.source, s.target)) for name, s in others.items()}
     told = [f"{name} pairs that are also in train: {count:,}" for name, count in counts.items() if count]
     told += [
