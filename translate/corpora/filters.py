@@ -5,13 +5,13 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from hashlib import blake2b
 
 import numpy as np
 import pyarrow
 from pyarrow import compute
 
 from translate.config.data import DataConfig
+from translate.corpora.caches import digests
 from translate.corpora.columns import TEMPORARY, Column, Spill, spilled
 from translate.corpora.document_rows import draw_documents, numbers_of, shared_documents
 from translate.corpora.split import Split, SplitReader, schema_of
@@ -114,11 +114,7 @@ def filter_pairs(reader: SplitReader, data: DataConfig) -> Filtered:
 
 def hashes_of(pairs: Iterable[tuple[str, str]]) -> np.ndarray:
     """64 bits of each pair (uint64); two of 20 million different pairs share them once in 100,000 corpora."""
-    found = (
-        blake2b(f"{len(source)} {source}{target}".encode(), digest_size=8).digest()
-        for source, target in pairs
-    )
-    return np.frombuffer(b"".join(found), np.uint64)
+    return digests(f"{len(source)} {source}{target}" for source, target in pairs)
 
 
 def repeated(hashes: Column[int]) -> np.ndarray:
@@ -146,7 +142,7 @@ def repeated_texts(texts: Column[str]) -> np.ndarray:
     Raises:
         UserError: if the folder of temporary files is full.
     """
-    hashes = ([hashes_of((text.strip(), "") for text in block).tolist()] for block in texts.blocks())
+    hashes = ([digests(map(str.strip, block)).tolist()] for block in texts.blocks())
     return repeated(spilled(HASHES, hashes).column("hash"))
 
 

@@ -1,6 +1,6 @@
 """Mixtures of corpora: their splits as one, with a tag before the sources, and how much of each is drawn."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import zip_longest
 
@@ -9,13 +9,12 @@ import pyarrow
 from translate.config.data import LANGUAGES_DIFFER, DataConfig, Member, Stage, stages_of
 from translate.config.names import shorten
 from translate.corpora.caches import fingerprint
-from translate.corpora.columns import LINES, TEMPORARY, Column, Spill, joined, spilled
+from translate.corpora.columns import LINES, Column, joined, spilled
 from translate.corpora.filters import overlap_of
 from translate.corpora.orders import Staged, WeightedRows
 from translate.corpora.split import Split
 from translate.errors import UserError
 from translate.links.links import moved_line
-from translate.text.file_writing import explain_write_errors
 
 
 def joined_train(splits: Mapping[str, Split], tags: Mapping[str, str | None]) -> Split:
@@ -135,14 +134,16 @@ def _joined_links(splits: Mapping[str, Split], tags: Mapping[str, str | None]) -
     """The links that corpora bring along; ``None`` for every pair of a corpus that has none."""
     if all(split.links is None for split in splits.values()):
         return None
-    with explain_write_errors(TEMPORARY), Spill(LINES) as spill:
+
+    def blocks() -> Iterator[list[list[str | None]]]:
         for name, split in splits.items():
             by = tags[name] is not None  # a tag is one word
             none = pyarrow.chunked_array([pyarrow.nulls(len(split), pyarrow.string())])
             links: Column[str | None] = Column(none) if split.links is None else Column.of(split.links)
             for block in links.blocks():
-                spill.add([[line and moved_line(line, by) for line in block]])
-        return spill.finish().column("line")
+                yield [[line and moved_line(line, by) for line in block]]
+
+    return spilled(LINES, blocks()).column("line")
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from hashlib import blake2b
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ from typing import Any
 import pyarrow
 
 from translate.config.names import counted
-from translate.corpora.caches import fingerprint
+from translate.corpora.caches import digests, fingerprint
 from translate.corpora.columns import Column, StoredTable, spilled
 from translate.corpora.images.line import most_words
 from translate.errors import UserError
@@ -170,13 +169,9 @@ def beside(reader: SplitReader, column: str, path: Path, where: str) -> SplitRea
 
 def document_numbers(ids: Sequence[str]) -> list[int]:
     """The number of each document by its id, a hash of 63 bits; ``NO_DOCUMENT`` for a blank one."""
-    found, known = [], {"": NO_DOCUMENT}
-    for name in map(str.strip, ids):
-        if name not in known:
-            digest = blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest()
-            known[name] = (int.from_bytes(digest, "little") >> 1) or 1
-        found.append(known[name])
-    return found
+    names = [name.strip() for name in ids]
+    numbers = (digest >> 1 for digest in digests(names).tolist())
+    return [number or 1 if name else NO_DOCUMENT for name, number in zip(names, numbers, strict=True)]
 
 
 @dataclass(frozen=True)

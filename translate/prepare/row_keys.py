@@ -1,11 +1,12 @@
 """Normalised text, and the keys by which equal and similar pairs are found, the same on every machine."""
 
 from collections.abc import Iterable
-from hashlib import blake2b
 
 import numpy as np
 import pyarrow
 import pyarrow.compute
+
+from translate.corpora.caches import digests
 
 ORDER_BITS = 62  # of a position in the random order; keys have 63, as SQL engines lack unsigned numbers
 _INVISIBLE = "[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]+"
@@ -42,8 +43,7 @@ def text_key(text: str) -> int:
 
 def text_keys(texts: Iterable[str]) -> np.ndarray:
     """The hash of each text, as int64."""
-    digests = [blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest() for text in texts]
-    return (np.frombuffer(b"".join(digests), "<u8") >> np.uint64(1)).astype(np.int64)
+    return (digests(texts) >> np.uint64(1)).astype(np.int64)
 
 
 def order_keys(rows: np.ndarray, seed: int) -> np.ndarray:
