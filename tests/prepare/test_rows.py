@@ -86,6 +86,7 @@ def test_shares_by_hand(
         ("xyz", "abc где", 0.51, "script"),
         ("abc", "abc где", 1.0, None),  # abc stands on both sides
         ("Run in SQL Lab", "SQL Labで実行", 0.5, None),
+        ("Hello, world!", "Hello world", 0.5, "script"),  # not translated
     ],
 )
 def test_shares_of_a_script_by_hand(source: str, target: str, least: float, expected: str | None) -> None:
