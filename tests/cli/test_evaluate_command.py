@@ -51,6 +51,23 @@ def test_scores_agree_with_sacrebleu(run: Path, files: Files, translate_command:
     }
 
 
+def test_a_table_has_both_sides(run: Path, files: Files, tmp_path: Path, translate_command: Command) -> None:
+    pairs = zip(files.lines("source"), files.lines("reference"), strict=True)
+    table = tmp_path / "test.jsonl"
+    table.write_text("".join(json.dumps({"translation": {"fr": b, "en": a}}) + "\n" for a, b in pairs))
+    wanted = ("--source", files.source, "--reference", files.reference)
+    expected = translate_command("evaluate", run, *wanted).out
+    assert translate_command("evaluate", run, "--source", table).out == expected
+    assert translate_command("evaluate", run, "--source", table, "--reference", table).out == expected
+    compared = translate_command(
+        "compare", run, f"a={files.reference}", "--source", table, "--samples", 50, "--trials", 50
+    )
+    assert "100.00" in compared.out
+    (tmp_path / "test.csv").write_text("de,fr\na,b\n")
+    wrong = translate_command("evaluate", run, "--source", tmp_path / "test.csv").err
+    assert "no field 'en'; its first line names de, fr; name the columns by the codes" in wrong
+
+
 def test_gold_links_add_the_alignment_error_rate(run: Path, files: Files, translate_command: Command) -> None:
     arguments = ("--source", files.source, "--reference", files.reference, "--gold", files.gold)
     row = json.loads(translate_command("evaluate", run, *arguments, "--json").out)

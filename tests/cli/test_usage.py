@@ -60,7 +60,7 @@ from translate.cli.main import run
         ("serve a --max-body 0", "--max-body: expected at least 1, got 0 (see translate serve --help)"),
         (
             "evaluate runs/mine --source a",
-            "a test set is --source FILE with its translations, --reference FILE: give both",
+            "a test set is --source FILE with its translations, --reference FILE: give both, or one table",
         ),
     ],
 )

@@ -95,7 +95,7 @@ def compare(
                 raise UserError(f"{name}: it has no effect on files of translations; compare a run, too")
     if files.number != 1:
         raise UserError(f"compare: {files.number} test sets; expected one")
-    (test,) = files.read()
+    (test,) = files.read(next((system.path for system in given if system.is_run), None))
     if runs := {system.name: system.path for system in given if system.is_run}:
         check_languages({name: languages_of(path) for name, path in runs.items()}, "compare")
     for path in runs.values():

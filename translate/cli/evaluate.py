@@ -127,7 +127,7 @@ def evaluate(
           --documents law.doc
     """
     scoring.check(files)
-    tests = files.read()
+    tests = files.read(run)
     golds = links.read(tests)
     for source in files.source or ():
         check_direction(run, source, "--reference", *(files.reference or ()))

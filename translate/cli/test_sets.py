@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
-from translate.cli.options import option
+from translate.cli.options import languages_of, option
 from translate.errors import UserError
 
 
@@ -34,7 +34,12 @@ class EvaluationFiles:
     PANEL: ClassVar = "Test set"
 
     source: Annotated[
-        list[Path] | None, option("FILE", "Source sentences, one a line; give it again for another test set.")
+        list[Path] | None,
+        option(
+            "FILE",
+            "Source sentences, one a line, or a table of both languages (.csv, .tsv, .jsonl ...), which has "
+            "its --reference in it; give it again for another test set.",
+        ),
     ] = None
     reference: Annotated[
         list[Path] | None,
@@ -47,8 +52,10 @@ class EvaluationFiles:
 
     def __post_init__(self) -> None:
         sources, references = self.source or [], self.reference or []
-        if not (sources and references):
-            raise UserError("a test set is --source FILE with its translations, --reference FILE: give both")
+        if not sources or not (references or _are_tables(sources)):
+            raise UserError(
+                "a test set is --source FILE with its translations, --reference FILE: give both, or one table"
+            )
         if len(references) % len(sources):
             raise UserError(
                 f"{len(sources)} files of --source but {len(references)} of --reference; every "
@@ -60,11 +67,18 @@ class EvaluationFiles:
         """How many test sets there are."""
         return len(self.source or [])
 
-    def read(self) -> list[EvaluationSet]:
-        """The test sets; raises :class:`UserError` if their files do not fit together."""
+    def read(self, run: Path | None) -> list[EvaluationSet]:
+        """The test sets, tables by the languages of a run.
+
+        Raises:
+            UserError: if their files do not fit together, or a table has no column of a language.
+        """
         from translate.corpora.local_files import language_of, pair_of
 
         sources, references = self.source or [], self.reference or []
+        if not references or (references == sources and _are_tables(sources)):
+            languages = ("source", "target") if run is None else languages_of(run)
+            return [_of_table(source, languages) for source in sources]
         count, found = len(references) // len(sources), []
         for index, source in enumerate(sources):
             own = references[index * count : (index + 1) * count]
@@ -73,6 +87,25 @@ class EvaluationFiles:
             language = language_of(str(own[0])) or ""
             found.append(EvaluationSet(str(source), list(pairs[0].source), targets, language))
         return found
+
+
+def _are_tables(paths: Sequence[Path]) -> bool:
+    from translate.corpora.tables import is_table
+
+    return all(map(is_table, paths))
+
+
+def _of_table(path: Path, languages: tuple[str, str]) -> EvaluationSet:
+    from translate.corpora.local_files import usual_columns
+    from translate.corpora.tables import SIDES, pick, read_table
+
+    table, advice = read_table(path), "name the columns by the codes of the languages, or source and target"
+    sides = zip(SIDES, languages, strict=True)
+    names = [pick(table, usual_columns(table, side, language or side), advice) for side, language in sides]
+    source, target = table.columns(*names)
+    if not source:
+        raise UserError(f"{table.where}: the table has no rows; expected sentence pairs")
+    return EvaluationSet(str(path), source, [target], languages[1])
 
 
 def seen_scores(
