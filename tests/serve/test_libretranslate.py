@@ -83,6 +83,10 @@ class TestByHand:
         assert other["translatedText"] == french
         assert other["detectedLanguage"] == client.post("/detect", q=french).json[0]
         assert other["detectedLanguage"]["language"] == "fr"
+        kind = {"Content-Type": "application/x-www-form-urlencoded"}
+        plain = f"q={french}&source=auto&target=fr".encode()  # as curl -d sends it
+        assert client.ask("POST", "/translate", plain, kind).json == other
+        assert client.ask("POST", "/translate", plain.replace(b"\xc3", b""), kind).status == 400
 
     def test_alternatives_are_those_of_the_beam(self, client: Client, translator: Translator) -> None:
         reply = client.post("/translate", q=TEXT, source="en", target="fr", alternatives=1).json

@@ -16,7 +16,7 @@ from translate.corpora.columns import TEMPORARY, Column, Spill, spilled
 from translate.corpora.document_rows import draw_documents, numbers_of, shared_documents
 from translate.corpora.split import Split, SplitReader, schema_of
 from translate.text.file_writing import explain_write_errors
-from translate.text.words import UNSPACED_WORD
+from translate.text.words import UNSPACED, UNSPACED_WORD
 
 REASONS = {
     "empty": "with an empty side",
@@ -36,14 +36,18 @@ HASHES = pyarrow.schema([("hash", pyarrow.uint64())])
 
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _MISREAD = re.compile("[\x80-\x84\x86-\x9f]")  # in Latin-1, where Windows has letters and quotation marks
-_UNSPACED = re.compile(UNSPACED_WORD)
+_UNSPACED, _UNSPACED_CHARACTER = re.compile(UNSPACED_WORD), re.compile(f"[{UNSPACED}]")
 
 
-def count_words(sentence: str) -> int:
-    """The number of words between white space; in scripts without spaces, of as many characters as usual."""
+def count_words(sentence: str, *, by_character: bool = False) -> int:
+    """The number of words between white space; in scripts without spaces, of as many characters as usual.
+
+    Args:
+        by_character: count every character of such a script, as word links do.
+    """
     if sentence.isascii():
         return len(sentence.split())
-    spaced, unspaced = _UNSPACED.subn(" ", sentence)
+    spaced, unspaced = (_UNSPACED_CHARACTER if by_character else _UNSPACED).subn(" ", sentence)
     return len(spaced.split()) + unspaced
 
 

@@ -232,9 +232,8 @@ def fit_recipe(config: DictConfig, free: Collection[str], corpus: "Corpus") -> t
     from translate.corpora.filters import count_words
 
     pairs = len(corpus.train)
-    sides = islice(corpus.train.source, SAMPLE), islice(corpus.train.target, SAMPLE)
-    lengths = [(count_words(source), count_words(target)) for source, target in zip(*sides, strict=True)]
-    tokens = max(1.0, pairs * PIECES * sum(target for _, target in lengths) / len(lengths))
+    sample = [[*islice(side, SAMPLE)] for side in (corpus.train.source, corpus.train.target)]
+    tokens = max(1.0, pairs * PIECES * sum(map(count_words, sample[1])) / len(sample[1]))
     limits = {name: OmegaConf.select(config, name) for name in LENGTH}
     start = config.training.start_from
     if "training.max_steps" in free:
@@ -257,7 +256,8 @@ def fit_recipe(config: DictConfig, free: Collection[str], corpus: "Corpus") -> t
     chosen = {name: value for name, value in expanded(recipe).items() if name in free}
     notes = [LAST_WORD] if "model.word_in_query" in chosen else []
     seconds = limits["training.max_time"] or max(task.seconds, 60.0)
-    notes += _without_links(chosen, config, corpus, lengths, seconds)
+    linked = [[count_words(line, by_character=True) for line in side] for side in sample]
+    notes += _without_links(chosen, config, corpus, [*zip(*linked, strict=True)], seconds)
     whole = {section for section in SECTIONS if f"{section}._target_" in chosen}
     shown = {name: value for name, value in recipe.items() if name in whole or name in chosen}
     return with_settings(config, limits | chosen, free), [*described(task, limits, shown), *notes]
@@ -276,7 +276,7 @@ def _without_links(
         chosen: the settings.
         config: of the run.
         corpus: of the run.
-        lengths: words of both sides of some of the pairs.
+        lengths: words of both sides of some of the pairs, as links count them.
         seconds: of the training.
     """
     from translate.config.targets import resolve_target

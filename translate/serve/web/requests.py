@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Annotated, Any, NamedTuple, TypeVar
@@ -153,20 +154,27 @@ async def read_fields(request: Request, body: bytes) -> dict[str, Any]:
     json_in_form = form and body.lstrip().startswith(b"{")  # curl -d calls its data so, whatever they are
     if json_in_form or content_type == "application/json" or content_type.endswith("+json"):
         fields = read_object(body)
-    elif form:
+    elif content_type == "multipart/form-data":
         fields = await _read_form(request, body)
+    elif form:
+        fields = {
+            name: values if len(values) > 1 else values[0] for name, values in _read_query(body, "form")
+        }
     elif body.strip():
         raise RefusalError(415, "expected a body in application/json, a form or a multipart form")
-    try:
-        query = request.scope["query_string"].decode()
-        in_query = parse_qs(query, True, max_num_fields=MAX_FIELDS, errors="strict")
-    except ValueError as error:
-        raise RefusalError(400, "the query is not UTF-8, or has too many fields") from error
-    for name, values in in_query.items():
+    for name, values in _read_query(request.scope["query_string"], "query"):
         given = as_list(fields.get(name, []))
         if more := [value for value in values if value not in given]:  # some clients send the same in both
             fields[name] = [*given, *more] if given or len(more) > 1 else more[0]
     return fields
+
+
+def _read_query(encoded: bytes, what: str) -> Iterable[tuple[str, list[str]]]:
+    """The fields of a query or a form; text may also stand in it as it is, as of ``curl -d``."""
+    try:
+        return parse_qs(encoded.decode(), True, max_num_fields=MAX_FIELDS, errors="strict").items()
+    except ValueError as error:
+        raise RefusalError(400, f"the {what} is not UTF-8, or has too many fields") from error
 
 
 async def _read_form(request: Request, body: bytes) -> dict[str, Any]:
