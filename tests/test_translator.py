@@ -1,3 +1,5 @@
+import copy
+import pickle
 import re
 from dataclasses import replace
 from typing import Any
@@ -13,7 +15,7 @@ from translate.config.data import TokenizerConfig
 from translate.config.search import SearchConfig
 from translate.errors import UserError
 from translate.text.tokenizer import EOS, TokenizerPair
-from translate.translation import ScoredText, Translation
+from translate.translation import NO_ALIGNMENT, ScoredText, Translation
 from translate.translator import Translator
 
 SOURCES = [
@@ -56,7 +58,10 @@ def test_translations_are_those_of_the_search_in_the_order_given(
         best = beam_search(translator.model, torch.tensor([ids]), None, SEARCH)[0][0]
         assert result.text == translator.tokenizers.target.decode(best.ids)
         assert result.score == pytest.approx(best.score, abs=1e-9)
-        assert (result.alignment, result.n_best) == (None, ())
+        assert (result.alignment, result.n_best) == (NO_ALIGNMENT, ())
+        with pytest.raises(AttributeError, match="called without alignments=True"):
+            result.alignment.pharaoh()
+        assert pickle.loads(pickle.dumps(result)) == copy.deepcopy(result) == result
     assert len({result.text for result in results}) > 2
 
 

@@ -21,7 +21,7 @@ from translate.search.beam import Finished
 from translate.search.running import RunningBatch
 from translate.search.sources import length_batches
 from translate.text.tokenizer import BOS, EOS, TokenizerPair
-from translate.translation import TranslateOptions
+from translate.translation import NO_ALIGNMENT, TranslateOptions
 
 
 @pytest.mark.slow
@@ -124,7 +124,7 @@ def test_recorded_alignments_are_those_of_teacher_forcing(
         options: dict[str, Any] = {"search": replace(search, beam_size=beam_size)}
         plain = translator.translate(lines, **options)
         found = translator.translate(lines, alignments=True, **options)
-        assert [replace(each, alignment=None) for each in found] == plain  # to the last bit
+        assert [replace(each, alignment=NO_ALIGNMENT) for each in found] == plain  # to the last bit
         for line, result in zip(lines, found, strict=True):
             if not line:
                 continue

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -113,6 +113,23 @@ class TranslateOptions:
         return [name for name, value in given.items() if value] + ["context"] * any(self.context or ())
 
 
+@dataclass(frozen=True, repr=False)
+class NoAlignment:
+    """Stands where no alignment was asked for; it is false, and says so."""
+
+    def __bool__(self) -> bool:
+        return False
+
+    def __repr__(self) -> str:
+        return "no alignment: translate() was called without alignments=True"
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(repr(self))
+
+
+NO_ALIGNMENT = cast(Alignment, NoAlignment())
+
+
 @dataclass(frozen=True)
 class ScoredText:
     """One of the n best translations of a sentence."""
@@ -126,7 +143,7 @@ class ScoredText:
 class Translation:
     """A sentence's best translation, with ``n_best`` on request.
 
-    ``alignment`` is ``None`` unless ``translate`` was called with ``alignments=True``.
+    ``alignment`` is false unless ``translate`` was called with ``alignments=True``.
 
     The score is the log-probability (natural logarithm), normalised by the length as the run's search says,
     or with minimum Bayes risk the mean chrF against the samples, 0 to 100.
@@ -134,7 +151,7 @@ class Translation:
 
     text: str
     score: float
-    alignment: Alignment | None = None
+    alignment: Alignment = NO_ALIGNMENT
     n_best: tuple[ScoredText, ...] = ()
     tokens: tuple[str, ...] = ()  # pieces
     engine: str = "torch"  # or ctranslate2: the engine that found it
@@ -185,7 +202,7 @@ class TranslationCall:
         writer = "torch" if self.engine is None else self.engine.name
         best, found = (ScoredText("", 0.0),) * (self.options.n_best > 1), []
         for index, source in enumerate(self.pieces):
-            alignment = _nothing(source) if self.options.aligned else None
+            alignment = _nothing(source) if self.options.aligned else NO_ALIGNMENT
             empty = Translation("", 0.0, alignment, n_best=best, engine=writer)
             found.append(empty if source.ids else self._carried(index, empty))
         return found
@@ -264,12 +281,11 @@ class TranslationCall:
         found = iter(found)
         while part := list(islice(found, TOGETHER)):
             chosen = [self._ranked(finished) for finished in part]
-            alignments: Sequence[Alignment | None]
             if self.options.aligned:
                 texts, alignments = self._aligned([finished.key for finished in part], chosen)
             else:
                 texts = self.target.decode_all([best.ids for best, *_ in chosen])
-                alignments = [None] * len(part)
+                alignments = [NO_ALIGNMENT] * len(part)
             for finished, hypotheses, text, alignment in zip(part, chosen, texts, alignments, strict=True):
                 result = self._result(hypotheses, text, alignment, engine)
                 yield finished.key, self._carried(finished.key, result)
@@ -317,7 +333,7 @@ class TranslationCall:
         return [text for text, _ in targets], alignments
 
     def _result(
-        self, hypotheses: list[Hypothesis], text: str, alignment: Alignment | None, engine: str
+        self, hypotheses: list[Hypothesis], text: str, alignment: Alignment, engine: str
     ) -> Translation:
         """The translation with the best hypothesis, which has this text."""
         best, *others = hypotheses[: self.options.n_best]
@@ -333,7 +349,6 @@ class TranslationCall:
         """The translation with the source's markup, and source words for unknown ones."""
         if not (self.options.markup or self.options.replace_unknown):
             return result
-        assert result.alignment is not None
         text, alignment = self._carry(index, result.text, result.alignment)
         listed = result.n_best
         if listed:
@@ -343,7 +358,7 @@ class TranslationCall:
                 for other, found in zip(listed[1:], self.align(index, texts), strict=True)
             ]
             listed = (replace(listed[0], text=text), *carried)
-        alignments = alignment if self.options.alignments else None
+        alignments = alignment if self.options.alignments else NO_ALIGNMENT
         return replace(result, text=text, n_best=listed, alignment=alignments)
 
     def _carry(self, index: int, text: str, alignment: Alignment) -> tuple[str, Alignment]:

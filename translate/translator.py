@@ -21,11 +21,13 @@ from translate.models import Seq2Seq
 from translate.search.ctranslate2.choosing import EngineChoice, beyond
 from translate.search.sources import Previous, Request, SentenceReader, read_requests
 from translate.text.documents import ALONE, ContextSize, as_one
+from translate.text.languages import base, is_foreign, language_name
 from translate.text.lines import LINE_CUT, MAX_CHARACTERS
 from translate.text.markup import Marked, read_markup
 from translate.text.tokenizer import TokenizerPair
 from translate.translation import TranslateOptions, Translation, TranslationCall
 
+FOREIGN = "without a letter of the script of {}, which the run reads"
 BLANK = "blank, so the translation is empty"
 MANY_TAGS = f"more than {MAX_PLACED} tags, kept in order but not aligned"
 UNBALANCED = "tags without a partner or crossing, kept as well as possible"
@@ -150,6 +152,7 @@ class Translator:
         options = replace(options or TranslateOptions(), **keywords)
         self._check_sentences("translate", sentences)
         self._check_context("translate", sentences, options.context)
+        self._note_foreign(sentences)
         config = options.search_config(self.search)
         marked, before = self._marked(sentences, markup=options.markup), options.context
         if before is not None and options.markup:
@@ -216,6 +219,7 @@ class Translator:
         """
         self._check_sentences("align", sources)
         self._check_sentences("align", targets)
+        self._note_foreign(sources)
         if len(sources) != len(targets):
             raise UserError(f"align: {len(sources)} sources but {len(targets)} targets")
         pairs = self.encode_pairs(sources, targets, whitespace=whitespace, context=context)
@@ -310,6 +314,12 @@ class Translator:
                 sentence.encode()
             except UnicodeEncodeError as error:
                 raise UserError(f"{what}: sentence {number} is no text: it has a lone surrogate") from error
+
+    def _note_foreign(self, sentences: Sequence[str]) -> None:
+        """Count the sentences that are not in the script of the source language."""
+        language = self.languages[0]
+        foreign = sum(is_foreign(sentence, language) for sentence in sentences) if self.reads == "text" else 0
+        self._warn(FOREIGN.format(language_name(base(language))), foreign)
 
     def _check_context(self, what: str, sentences: Sequence[str], previous: Previous | None) -> None:
         """Count the sentences that lack the context that a member reads.

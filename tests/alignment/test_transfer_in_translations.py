@@ -42,7 +42,7 @@ def test_the_text_is_the_translation_of_the_text_without_markup(
         without = read_markup(result.text).text if tags else result.text
         assert "".join(without.split()) == "".join(other.text.split())
         assert result.score == pytest.approx(other.score, abs=1e-5)
-        assert result.alignment is None
+        assert not result.alignment
 
 
 @pytest.mark.parametrize(

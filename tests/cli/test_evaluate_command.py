@@ -63,6 +63,8 @@ def test_a_table_has_both_sides(run: Path, files: Files, tmp_path: Path, transla
         "compare", run, f"a={files.reference}", "--source", table, "--samples", 50, "--trials", 50
     )
     assert "100.00" in compared.out
+    beside = translate_command("evaluate", run, "--source", table, "--reference", files.reference)
+    assert "test.jsonl: a table has both sides; give it as --source alone" in beside.err
     (tmp_path / "test.csv").write_text("de,fr\na,b\n")
     wrong = translate_command("evaluate", run, "--source", tmp_path / "test.csv").err
     assert "no field 'en'; its first line names de, fr; name the columns by the codes" in wrong

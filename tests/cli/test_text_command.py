@@ -294,6 +294,12 @@ def test_lost_placeholders_are_told(run: Path, translate_command: Command) -> No
     assert "<b>" in out
 
 
+def test_sentences_in_another_script_are_told(run: Path, translate_command: Command) -> None:
+    told = "1 sentence: without a letter of the script of English, which the run reads"
+    assert told in translate_command("text", run, "اختيار الحدث", "I love you .")[2]
+    assert told in translate_command("align", run, "اختيار الحدث", "I love you .")[2]
+
+
 def test_markup_alone_is_not_blank(run: Path, translate_command: Command) -> None:
     assert translate_command("text", run, "--markup", "<br/>", "{0}") == (0, "<br/>\n{0}\n", "")
 

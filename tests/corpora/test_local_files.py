@@ -66,6 +66,10 @@ def test_languages_that_nothing_names_are_told_by_the_lines(tmp_path: Path) -> N
     assert told in "\n".join(found.summary_lines())
     assert chosen.target_language == "jp"
     assert "warning: data.target_language=jp: the code of Japanese is ja" in chosen.summary_lines()
+    wrong = load(train=train, source_language="ar", target_language="ja").summary_lines()
+    assert any(
+        line.startswith("warning: most sources have no letter of the script of Arabic") for line in wrong
+    )
     files = {"source": write(tmp_path / "a.src", english), "target": write(tmp_path / "a.tgt", japanese)}
     assert load(train=files).target_language == "ja"
 

@@ -110,6 +110,9 @@ def test_bleu_by_length_is_that_of_the_sentences_of_each_length() -> None:
         assert part["sentences"] == len(rows) > 5
         expected = sacrebleu.corpus_bleu([BAD[i] for i in rows], [correct]).score
         assert part["bleu"]["bad"] == pytest.approx(expected)
+    short = by_length({"a": ["b"] * 22 + GOOD}, [["b"] * 22 + REFERENCES], [1] * 22 + lengths)
+    assert short[0]["bleu"] == {"a": None}  # no four words in a row
+    assert None not in [part["bleu"]["a"] for part in short[1:]]
     assert by_length({"good": GOOD}, [REFERENCES], [1] * 67) == []  # a language without spaces
 
 

@@ -66,7 +66,7 @@ def test_the_texts_are_those_of_the_library(
     for index, each in enumerate(expected):
         found = received.results[index]
         assert [one.text for one in found.n_best] == [one.text for one in each.n_best]
-        if each.alignment is not None and found.alignment is not None:
+        if each.alignment and found.alignment:
             assert found.alignment.pharaoh() == each.alignment.pharaoh()
     for (_, (_, one)), each in zip(sentences, expected, strict=False):
         assert texts_of(one, 1) == [each.text]

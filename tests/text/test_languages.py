@@ -2,7 +2,7 @@
 
 import pytest
 
-from translate.text.languages import are_swapped, code_of, language_name, likely_language
+from translate.text.languages import are_swapped, code_of, is_foreign, language_name, likely_language
 
 ENGLISH = [
     "The children play in the garden.",
@@ -51,6 +51,25 @@ def test_swapped_languages_are_seen(
 )
 def test_a_language_is_known_by_most_lines(lines: list[str], expected: str | None) -> None:
     assert likely_language(lines) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "expected"),
+    [
+        ("Choose event", "ar", True),
+        ("اختيار الحدث", "en", True),
+        ("اختيار الحدث", "fa", False),
+        ("PDF ملف", "ar", False),
+        ("GitHub", "ja", False),  # a name
+        ("ÊÚÏíá ãÇ ÅÐÇ", "ar", True),  # windows-1256 that was taken for windows-1252
+        ("12 345 678 !", "ar", False),
+        ("東京都千代田区丸の内", "zh", False),
+        ("東京都千代田区丸の内", "ko", False),
+        ("Choose event", "source", False),
+    ],
+)
+def test_a_text_in_another_script_is_foreign(text: str, code: str, expected: bool) -> None:
+    assert is_foreign(text, code) is expected
 
 
 def test_names_of_languages_are_codes() -> None:

@@ -249,7 +249,9 @@ def _lines(record: dict[str, Any]) -> list[str]:
         )
     if parts := record["lengths"]:
         spans = [f"{part['shortest']:,} to {part['longest']:,} ({part['sentences']:,})" for part in parts]
-        rows = [[_label(name), *(f"{part['bleu'][name]:.2f}" for part in parts)] for name in parts[0]["bleu"]]
+        bleu = {name: [part["bleu"][name] for part in parts] for name in parts[0]["bleu"]}
+        cells = {name: ("-" if value is None else f"{value:.2f}" for value in bleu[name]) for name in bleu}
+        rows = [[_label(name), *cells[name]] for name in bleu]
         lines += ["", "BLEU by the words of the source, in brackets the number of sentences"]
         lines += aligned([["", *spans], *rows])
     lines.append("")

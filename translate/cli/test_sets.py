@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
 from translate.cli.options import languages_of, option
+from translate.config.names import shown_path
 from translate.errors import UserError
 
 
@@ -52,7 +53,7 @@ class EvaluationFiles:
 
     def __post_init__(self) -> None:
         sources, references = self.source or [], self.reference or []
-        if not sources or not (references or _are_tables(sources)):
+        if not sources or not (references or all(map(_is_table, sources))):
             raise UserError(
                 "a test set is --source FILE with its translations, --reference FILE: give both, or one table"
             )
@@ -76,9 +77,11 @@ class EvaluationFiles:
         from translate.corpora.local_files import language_of, pair_of
 
         sources, references = self.source or [], self.reference or []
-        if not references or (references == sources and _are_tables(sources)):
+        if not references or (references == sources and all(map(_is_table, sources))):
             languages = ("source", "target") if run is None else languages_of(run)
             return [_of_table(source, languages) for source in sources]
+        for path in filter(_is_table, (*sources, *references)):
+            raise UserError(f"{shown_path(path)}: a table has both sides; give it as --source alone")
         count, found = len(references) // len(sources), []
         for index, source in enumerate(sources):
             own = references[index * count : (index + 1) * count]
@@ -89,10 +92,10 @@ class EvaluationFiles:
         return found
 
 
-def _are_tables(paths: Sequence[Path]) -> bool:
+def _is_table(path: Path) -> bool:
     from translate.corpora.tables import is_table
 
-    return all(map(is_table, paths))
+    return is_table(path)
 
 
 def _of_table(path: Path, languages: tuple[str, str]) -> EvaluationSet:

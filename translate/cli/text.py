@@ -298,7 +298,7 @@ def _row(
     if output.format == "jsonl":
         return _json(line.text, result, engine)
     texts = [candidate.text for candidate in result.n_best] or [result.text]
-    if align and result.alignment is not None:
+    if align:
         texts.append(result.alignment.pharaoh())
     return "\t".join(texts)
 
@@ -319,7 +319,6 @@ def _json(source: str, result: "Translation", engine: str) -> str:
     if result.n_best:
         row["n_best"] = [_scored(candidate) for candidate in result.n_best]
     alignment = result.alignment
-    assert alignment is not None
     row["alignment"] = {
         "source_words": alignment.source_words,
         "target_words": alignment.target_words,

@@ -22,7 +22,15 @@ from translate.corpora.tables import SIDES
 from translate.errors import UserError
 from translate.grammar.generator import generate
 from translate.text.file_writing import explain_write_errors, scratch
-from translate.text.languages import are_swapped, code_of, language_name, likely_language
+from translate.text.languages import (
+    SOME,
+    are_swapped,
+    base,
+    code_of,
+    is_foreign,
+    language_name,
+    likely_language,
+)
 from translate.text.lines import user_path
 
 LONGEST_SUFFIX = 50  # characters of a language in a file's name
@@ -167,6 +175,14 @@ def _completed(
     if is_text:
         languages, found = _named(data, languages, train)
         told += found
+        for side, language, lines in zip(SIDES, languages, (train.source, train.target)):
+            some = lines[:: len(lines) // SOME or 1]
+            if sum(is_foreign(line, language) for line in some) > len(some) / 2:
+                script = f"the script of {language_name(base(language))}"
+                told.append(
+                    f"warning: most {side}s have no letter of {script}: are they in another language, or "
+                    "were they converted from a wrong encoding?"
+                )
     if is_text and are_swapped((train.source, train.target), languages):
         source, target = map(language_name, languages)
         told.append(

@@ -95,6 +95,8 @@ def pick(table: Table, candidates: Sequence[str], advice: str) -> str:
     for name in candidates:
         if name in table.names:
             return name
+    if not table.names:
+        raise UserError(f"{table.where}: the table is empty; expected sentence pairs")
     wanted = min(candidates, key=len)
     names = "it has"
     has_header = table.names[:1] != ["1"]

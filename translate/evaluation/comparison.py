@@ -139,7 +139,8 @@ def by_length(
 
     Returns:
         For each of up to ``PARTS`` ranges of lengths, with about equally many sentences: the shortest and the
-        longest, the number of sentences, and the BLEU of each system. Nothing if all are about as long.
+        longest, the number of sentences, and the BLEU of each system, ``None`` where no translation has four
+        words in a row. Nothing if all are about as long.
     """
     metric = bleu_metric(target_language)
     ordered = sorted(lengths)
@@ -148,10 +149,11 @@ def by_length(
     for low, above in zip(bounds, [*bounds[1:], ordered[-1] + 1], strict=True):
         rows = [index for index, length in enumerate(lengths) if low <= length < above]
         correct = [[lines[index] for index in rows] for lines in references]
-        bleu = {
-            name: float(metric.corpus_score([lines[index] for index in rows], correct).score)
+        found = {
+            name: metric.corpus_score([lines[index] for index in rows], correct)
             for name, lines in systems.items()
         }
+        bleu = {name: float(score.score) if score.totals[-1] else None for name, score in found.items()}
         parts.append({"shortest": low, "longest": above - 1, "sentences": len(rows), "bleu": bleu})
     return parts if len(parts) > 1 else []
 

@@ -82,7 +82,7 @@ def prove(sources: Sequence[str], ours: Sequence[Translation], theirs: Sequence[
 
 def _links(ours: Translation, theirs: Translation) -> tuple[int, int]:
     """The number of target words of one text, and of those with other links."""
-    if ours.alignment is None or theirs.alignment is None:
+    if not (ours.alignment and theirs.alignment):
         return 0, 0
     differing = {target for _, target in ours.alignment.links() ^ theirs.alignment.links()}
     return len(ours.alignment.target_words), len(differing)

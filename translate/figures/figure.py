@@ -97,14 +97,11 @@ _LARGEST_SIDE = 12_000  # pixels; without a limit, the figure of a long text wou
 _drawing = threading.Lock()  # matplotlib's settings and font caches belong to the process
 
 
-def check_extension(path: str | Path) -> Path:
-    """Return the path; raises UserError if figures cannot be saved with its extension."""
+def check_extension(path: str | Path, further: str = "") -> Path:
+    """Return the path; raises UserError, with ``further`` ones, if figures cannot have its extension."""
     path = Path(path)
     if path.suffix.lower() not in _METADATA:
-        raise UserError(
-            f"{path}: cannot draw to '{path.suffix}'; expected .png, .pdf or .svg "
-            f"(or .html for the page of one pair)"
-        )
+        raise UserError(f"{path}: cannot draw to '{path.suffix}'; expected .png, .pdf or .svg{further}")
     return path
 
 

@@ -11,6 +11,7 @@ from matplotlib.colors import Colormap, Normalize
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
+from translate.config.names import shorten
 from translate.errors import UserError
 from translate.figures.figure import check_extension, drawing, find_colour_map, save, text_sizes
 from translate.figures.matrix import PRINT, Style, WordMatrix, is_right_to_left, label
@@ -53,7 +54,10 @@ def draw(
         ValueError: if there are no alignments, if titles or gold have another number, or for a gold link
             outside the words.
     """
-    path, colours = check_extension(path), find_colour_map(style.colours)
+    if not isinstance(style, Style):
+        raise UserError(f"style: expected Style(colours='viridis') or the like, got {shorten(repr(style))}")
+    path = check_extension(path, " (or .html for the page of one pair)")
+    colours = find_colour_map(style.colours)
     _check(alignments, path, titles=titles, gold=gold, breaks=breaks)
     titles = [label(title, _LONGEST_TITLE) for title in titles or [""] * len(alignments)]
     words = [label(word) for one in alignments for word in (*one.source_words, *one.target_words)]

@@ -59,7 +59,7 @@ def draw_lengths(parts: Sequence[Mapping[str, Any]], path: Path) -> Path:
         figure = Figure(figsize=(4.8, 3.2), layout="constrained")
         axes = figure.subplots()
         for name, marker in zip(parts[0]["bleu"], cycle("os^Dvx"), strict=False):
-            axes.plot([part["bleu"][name] for part in parts], marker=marker)
+            axes.plot([part["bleu"][name] for part in parts], marker=marker)  # a gap for None
         axes.set_xticks(range(len(parts)), [f"{part['shortest']} to {part['longest']}" for part in parts])
         axes.set(xlabel="words of the source", ylabel="BLEU", ylim=(0, None))
         axes.grid(alpha=0.3)

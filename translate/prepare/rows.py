@@ -14,10 +14,10 @@ import pyarrow
 import pyarrow.compute
 
 from translate.prepare.inputs import RAW
-from translate.prepare.language import identify, is_known, script_of
+from translate.prepare.language import identify, is_known
 from translate.prepare.recipe import FilterConfig, Recipe
 from translate.prepare.row_keys import forms, normalised, order_keys, replaced, text_keys
-from translate.text.languages import base
+from translate.text.languages import base, script_of
 from translate.text.words import UNSPACED, UNSPACED_WORD
 
 # Every reason in the order in which they are tried, and what it says of the pairs.

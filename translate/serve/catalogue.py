@@ -93,7 +93,7 @@ class Catalogue:
         if not fitting:
             raise RefusalError(400, f"no model translates from {source or name} to {target or name}")
         if len({(served.source, served.target) for served in fitting}) > 1:
-            pairs = listed(f"{served.source}-{served.target}" for served in fitting)
+            pairs = listed(dict.fromkeys(f"{served.source}-{served.target}" for served in fitting))
             raise RefusalError(400, f"source{suffix} and target{suffix}: say which of {pairs} is wanted")
         return fitting[0]
 

@@ -1,5 +1,7 @@
-"""The languages of codes and of texts."""
+"""The languages of codes and of texts, and their scripts."""
 
+import re
+import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
@@ -11,6 +13,26 @@ _LINES = Path(__file__).with_name("languages.txt").read_text(encoding="utf-8").s
 FEWEST, SOME, MOST = 100, 300, 0.8  # lines that tell something, that are looked at, and the share that tells
 JOINED = 10  # lines that are identified together, since short ones are in any language
 NAMES = {line.partition(" ")[0]: line.partition(" ")[2].split(", ") for line in _LINES}
+# Scripts, as classes of a regular expression, and the languages that are written in them.
+_SCRIPTS = {
+    r"\p{Latin}": "af br ca cs cy da de en eo es et eu fi fr ga gl hr hu id is it la lb lt lv ms mt nl no nb "
+    "nn pl pt ro sk sl sq sv sw tl tr vi",
+    r"\p{Greek}": "el",
+    r"\p{Cyrillic}": "ru uk be bg mk kk ky mn",
+    r"\p{Cyrillic}\p{Latin}": "sr uz az",
+    r"\p{Armenian}": "hy",
+    r"\p{Hebrew}": "he yi",
+    r"\p{Arabic}": "ar fa ur ps ug",
+    r"\p{Devanagari}": "hi mr ne",
+    r"\p{Bengali}": "bn",
+    r"\p{Tamil}": "ta",
+    r"\p{Thai}": "th",
+    r"\p{Georgian}": "ka",
+    r"\p{Hangul}\p{Han}": "ko",
+    r"\p{Hiragana}\p{Katakana}\p{Han}\x{30fc}": "ja",
+    r"\p{Han}": "zh",
+}
+LETTERS = 8  # that tell something: names and abbreviations are Latin in every language
 _CODE_OF = {name.casefold(): code for code, names in NAMES.items() for name in names}
 
 
@@ -28,6 +50,26 @@ def code_of(name: str) -> str:
 def base(code: str) -> str:
     """The language of a code such as ``pt-BR``."""
     return code.strip().replace("_", "-").partition("-")[0].casefold()
+
+
+def script_of(code: str) -> str | None:
+    """The letters of a language, as the content of a class in a regular expression; ``None`` if unknown."""
+    return next((script for script, codes in _SCRIPTS.items() if base(code) in codes.split()), None)
+
+
+@lru_cache
+def _script_names(code: str) -> frozenset[str]:
+    """How Unicode's names of the letters of a language begin; nothing if its script is not known."""
+    found = re.findall(r"{([A-Z]\w+)}", script_of(code) or "")
+    return frozenset("CJK" if name == "Han" else name.upper() for name in found)
+
+
+def is_foreign(text: str, code: str) -> bool:
+    """Whether a text has several letters, but none of the script of a language."""
+    names = _script_names(code)
+    letters = filter(str.isalpha, text) if names else ()
+    found = [unicodedata.name(letter, "").partition(" ")[0] for letter in letters]
+    return len(found) >= LETTERS and names.isdisjoint(found)
 
 
 def build_identifier(languages: Sequence[str]) -> Any:

@@ -87,7 +87,10 @@ def _decoded(content: bytes | bytearray, path: Path, number: int) -> str:
         text = content.decode("utf-8")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + number
-        advice = "convert the file to UTF-8 (iconv -f windows-1252 -t utf-8; Japanese of Windows: -f cp932)"
+        advice = (
+            "convert the file to UTF-8 (iconv -f windows-1252 -t utf-8; other scripts of Windows: "
+            "windows-1251 is Cyrillic, windows-1256 Arabic, cp932 Japanese, gb18030 Chinese)"
+        )
         if b"\0" in content:
             advice = "it is no text"
         if number == 1:

@@ -58,6 +58,8 @@ VTT = "WEBVTT - kept\n\nNOTE kept\n\nSTYLE\n::cue{}\n\nid\n00:01.000 --> 00:02.0
         ("<html data-lang='x' lang='en'><p lang=en>", "fr", "<html data-lang='x' lang='fr'><p lang=en>"),
         ('<html lang="en">', "", '<html lang="en">'),
         ('<html lang="en">', "Français", '<html lang="">'),
+        ('<html lang="en" dir="ltr">', "ar", '<html dir="rtl" lang="ar">'),
+        ("<HTML class=a dir=rtl lang=he>", "fr", "<HTML class=a lang=fr>"),
         ("<html><p lang=en>", "fr", "<html><p lang=en>"),
     ],
 )

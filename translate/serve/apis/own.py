@@ -148,7 +148,7 @@ async def _link(
 ) -> Sequence[Linked]:
     """The alignment of each translation, with the probability of each of its words."""
     pairs = [call.pair(index, call.target.ids(result.tokens)) for index, result in enumerate(results)]
-    alignments = [result.alignment for result in results if result.alignment is not None]  # all have one
+    alignments = [result.alignment for result in results]
     if not (body.method == "attention" and body.layer is None and body.heads is None):
         found = await weigh(service, served, pairs, body.method, body.layer, body.heads)
         alignments = [call.located(i, result.text, found[i]) for i, result in enumerate(results)]

@@ -12,7 +12,7 @@ from translate.serve.documents.markdown import read_markdown
 from translate.serve.documents.office import read_docx, read_odt
 from translate.serve.documents.plain import read_plain, read_subtitles
 from translate.serve.documents.tagged_text import read_html, read_tagged
-from translate.text.languages import base
+from translate.text.languages import base, script_of
 
 __all__ = ["FORMATS", "MAX_BYTES", "Document", "Segmented", "read", "read_html", "read_tagged"]
 
@@ -33,6 +33,9 @@ FORMATS: dict[str, Callable[[bytes, str], Document]] = {
 
 
 _LANG = re.compile(rb"(<html\b[^>]{0,300}?(?<![\w:-])lang\s*=\s*[\"']?)[\w-]+", re.IGNORECASE)
+_HTML = re.compile(rb"<html\b", re.IGNORECASE)
+_DIRECTION = re.compile(rb"(<html\b[^>]{0,300}?)\s+dir\s*=\s*[\"']?\w+[\"']?", re.IGNORECASE)
+RIGHT_TO_LEFT = (r"\p{Arabic}", r"\p{Hebrew}")  # scripts
 # The language of the translations in a catalogue: PO, XLIFF 1.2 and 2.0.
 _TARGET = re.compile(rb"""(?m)^"Language:[ ]*([\w-]+)|\s(?:target-language|trgLang)\s*=\s*["']([\w-]+)""")
 
@@ -61,6 +64,9 @@ def read(name: str, content: bytes, language: str = "", target: str = "") -> Doc
     if FORMATS[suffix] is read_html and target:
         code = target.lower().encode() if is_code(target.lower()) else b""  # which says that it is unknown
         content = _LANG.sub(lambda found: found[1] + code, content, count=1)
+        content = _DIRECTION.sub(rb"\1", content, count=1)
+        if script_of(target) in RIGHT_TO_LEFT:
+            content = _HTML.sub(rb'\g<0> dir="rtl"', content, count=1)
     is_catalogue = FORMATS[suffix] in (read_po, read_xliff)
     if is_catalogue and is_code(target) and (own := _TARGET.search(content)):
         theirs = (own[1] or own[2]).decode("ascii", "replace")
