@@ -10,12 +10,12 @@ import torch
 
 from tests.one_batch import beam_search
 from tests.tiny_models import BACKENDS, tiny_model
-from translate.alignment.alignment import AlignmentChoice
+from translate.alignment.alignment import NO_ALIGNMENT, AlignmentChoice
 from translate.config.data import TokenizerConfig
 from translate.config.search import SearchConfig
 from translate.errors import UserError
 from translate.text.tokenizer import EOS, TokenizerPair
-from translate.translation import NO_ALIGNMENT, ScoredText, Translation
+from translate.translation import ScoredText, Translation
 from translate.translator import Translator
 
 SOURCES = [

@@ -13,7 +13,7 @@ import torch
 from tests.one_batch import beam_search
 from tests.test_translator import SEARCH, SOURCES, build, tokenizers  # noqa: F401 (a fixture)
 from tests.tiny_models import BACKENDS
-from translate.alignment.alignment import AlignmentChoice
+from translate.alignment.alignment import NO_ALIGNMENT, AlignmentChoice
 from translate.alignment.methods import align
 from translate.alignment.pairs import EncodedPair
 from translate.errors import UserError
@@ -21,7 +21,7 @@ from translate.search.beam import Finished
 from translate.search.running import RunningBatch
 from translate.search.sources import length_batches
 from translate.text.tokenizer import BOS, EOS, TokenizerPair
-from translate.translation import NO_ALIGNMENT, TranslateOptions
+from translate.translation import TranslateOptions
 
 
 @pytest.mark.slow

@@ -5,11 +5,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from translate.alignment.alignment import Alignment, AlignmentChoice
+from translate.alignment.alignment import NO_ALIGNMENT, Alignment, AlignmentChoice
 from translate.alignment.methods import align, align_recorded, coverage
 from translate.alignment.pairs import EncodedPair
 from translate.alignment.transfer import marked_spans, place_markup, replace_unknown
@@ -111,23 +111,6 @@ class TranslateOptions:
         """The names of the given options that are no settings of the search, but change what it finds."""
         given = {"prefix": self.prefix is not None, "constraints": bool(self.constraints), "mbr": self.mbr}
         return [name for name, value in given.items() if value] + ["context"] * any(self.context or ())
-
-
-@dataclass(frozen=True, repr=False)
-class NoAlignment:
-    """Stands where no alignment was asked for; it is false, and says so."""
-
-    def __bool__(self) -> bool:
-        return False
-
-    def __repr__(self) -> str:
-        return "no alignment: translate() was called without alignments=True"
-
-    def __getattr__(self, name: str) -> Any:
-        raise AttributeError(repr(self))
-
-
-NO_ALIGNMENT = cast(Alignment, NoAlignment())
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
-"""Two languages that were taken for each other."""
+"""Codes and names of languages, and what a text looks like."""
 
 import pytest
 
-from translate.text.languages import are_swapped, code_of, is_foreign, language_name, likely_language
+from translate.text.languages import code_of, is_foreign, language_name, likely_languages
 
 ENGLISH = [
     "The children play in the garden.",
@@ -21,25 +21,6 @@ FRENCH = [
 
 
 @pytest.mark.parametrize(
-    ("sides", "languages", "expected"),
-    [
-        ((ENGLISH, FRENCH), ("en", "fr"), False),
-        ((ENGLISH, FRENCH), ("fr", "en"), True),
-        ((ENGLISH, FRENCH), ("fr-CA", "en_GB"), True),
-        ((ENGLISH, ENGLISH), ("fr", "en"), False),
-        ((ENGLISH, FRENCH), ("de", "en"), False),
-        ((ENGLISH, FRENCH), ("fr", "xx"), False),
-        ((ENGLISH, FRENCH), ("source", "target"), False),
-        ((ENGLISH[:99], FRENCH[:99]), ("fr", "en"), False),
-    ],
-)
-def test_swapped_languages_are_seen(
-    sides: tuple[list[str], list[str]], languages: tuple[str, str], expected: bool
-) -> None:
-    assert are_swapped(sides, languages) is expected
-
-
-@pytest.mark.parametrize(
     ("lines", "expected"),
     [
         (ENGLISH, "en"),
@@ -50,7 +31,7 @@ def test_swapped_languages_are_seen(
     ],
 )
 def test_a_language_is_known_by_most_lines(lines: list[str], expected: str | None) -> None:
-    assert likely_language(lines) == expected
+    assert likely_languages(lines, ENGLISH) == [expected, None if len(lines) < 100 else "en"]
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -174,6 +174,23 @@ class Alignment:
         """The heatmap, as a notebook shows the value of a cell; ``None`` if there is nothing to draw."""
         with TemporaryDirectory() as folder:
             return self.heatmap(Path(folder) / "cell.png").read_bytes() if self.weights.size else None
+
+
+@dataclass(frozen=True, repr=False)
+class NoAlignment:
+    """Stands where no alignment was asked for; it is false, and says so."""
+
+    def __bool__(self) -> bool:
+        return False
+
+    def __repr__(self) -> str:
+        return "no alignment: translate() was called without alignments=True"
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(repr(self))
+
+
+NO_ALIGNMENT = cast(Alignment, NoAlignment())
 
 
 def check_threshold(threshold: float) -> None:

@@ -14,23 +14,14 @@ from translate.config.names import counted, is_code, shorten, shown_path
 from translate.corpora import mixture
 from translate.corpora.filters import REASONS, filter_pairs, hold_out, overlap_of, with_sources_of
 from translate.corpora.hub import load_clone, load_hub
+from translate.corpora.languages import named_by_lines
 from translate.corpora.local_files import check_present, languages_in, load_directory, load_files
 from translate.corpora.mixture import Mixture
 from translate.corpora.prepared import MANIFEST, read_prepared
 from translate.corpora.split import RawCorpus, Split, SplitReader, beside
-from translate.corpora.tables import SIDES
 from translate.errors import UserError
 from translate.grammar.generator import generate
 from translate.text.file_writing import explain_write_errors, scratch
-from translate.text.languages import (
-    SOME,
-    are_swapped,
-    base,
-    code_of,
-    is_foreign,
-    language_name,
-    likely_language,
-)
 from translate.text.lines import user_path
 
 LONGEST_SUFFIX = 50  # characters of a language in a file's name
@@ -171,43 +162,10 @@ def _completed(
     told = [*notes, *told]
     if len(train) and all(source == target for source, target in islice(zip(train.source, train.target), 99)):
         told.append("warning: source and target are the same; expected a text and its translation")
-    is_text = data.kind not in ("grammar", "scenes") and data.read == "text"
-    if is_text:
-        languages, found = _named(data, languages, train)
+    if data.kind not in ("grammar", "scenes") and data.read == "text":
+        languages, found = named_by_lines(data, languages, train)
         told += found
-        for side, language, lines in zip(SIDES, languages, (train.source, train.target)):
-            some = lines[:: len(lines) // SOME or 1]
-            if sum(is_foreign(line, language) for line in some) > len(some) / 2:
-                script = f"the script of {language_name(base(language))}"
-                told.append(
-                    f"warning: most {side}s have no letter of {script}: are they in another language, or "
-                    "were they converted from a wrong encoding?"
-                )
-    if is_text and are_swapped((train.source, train.target), languages):
-        source, target = map(language_name, languages)
-        told.append(
-            f"warning: most sources are {target}, and most of their translations {source}: exchange the "
-            "languages, data.source_language and data.target_language, or the sides"
-        )
     return Corpus(data.name, *languages, train, validation, test, {"train": dropped}, tuple(told), num_read)
-
-
-def _named(data: DataConfig, languages: tuple[str, str], train: Split) -> tuple[tuple[str, str], list[str]]:
-    """The codes of the languages, by what the lines look like if nothing names them, and what to tell."""
-    codes, found, told = list[str](), list[str](), list[str]()
-    given = data.source_language, data.target_language
-    for side, language, own, lines in zip(SIDES, languages, given, (train.source, train.target)):
-        code, setting = code_of(language), f"data.{side}_language"
-        if own is not None and code != language:
-            told.append(f"warning: {setting}={own}: the code of {language_name(code)} is {code}")
-            code = language
-        if own is None and (language in SIDES[side] or not is_code(code)):
-            code = likely_language(lines) or language
-            found += [f"{setting}={code}"] * (code != language)
-        codes.append(code)
-    if found:
-        told.append(f"languages: {' '.join(found)}, by what most lines look like; what you give is kept")
-    return (codes[0], codes[1]), told
 
 
 def _load_mixture(data: DataConfig) -> Corpus:

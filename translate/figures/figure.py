@@ -30,13 +30,13 @@ def families_for(texts: Iterable[str], first: str = PRINT.font) -> list[str]:
     characters = {character for text in texts for character in text if not _is_invisible(character)}
     families = [first]
     missing = characters - _coverage(str(font_manager.findfont(first)))
-    for list_fonts in (lambda: None, _list_new_fonts):
-        if missing:
-            list_fonts()
-        for entry in sorted(font_manager.fontManager.ttflist, key=_rank) if missing else ():
-            if covered := missing & _coverage(entry.fname) if _is_upright(entry) else set():
-                families.append(entry.name)
-                missing = missing - covered
+    if missing:
+        _list_new_fonts()
+    for entry in sorted(font_manager.fontManager.ttflist, key=_rank):
+        covered = missing & _coverage(entry.fname) if missing and _is_upright(entry) else set()
+        if covered:
+            families.append(entry.name)
+            missing = missing - covered
     if missing:
         scripts = {unicodedata.name(c, "?").split()[0] if c.isalpha() else "symbols" for c in missing}
         shown = ", ".join(sorted(scripts)[:3])

@@ -86,35 +86,17 @@ def build_identifier(languages: Sequence[str]) -> Any:
 identifier_of = lru_cache(maxsize=16)(build_identifier)
 
 
-def likely_language(lines: Sequence[str]) -> str | None:
-    """The language that most lines are in, one of ``NAMES``; ``None`` of few lines, or where it is unsure."""
+def likely_languages(*sides: Sequence[str]) -> list[str | None]:
+    """The language, one of ``NAMES``, that most lines of each side are in; ``None`` of few, or if unsure."""
     identifier = None
     with suppress(OSError):  # it unpacks its model to the disk, which may be full
-        identifier = build_identifier([*NAMES]) if len(lines) >= FEWEST else None
+        identifier = build_identifier([*NAMES]) if len(sides[0]) >= FEWEST else None
     if identifier is None:
-        return None
-    some = lines[:: len(lines) // SOME or 1]
-    texts = [" ".join(some[begin : begin + JOINED]) for begin in range(0, len(some), JOINED)]
-    ((language, count),) = Counter(identifier.classify(text)[0] for text in texts).most_common(1)
-    return language if count >= MOST * len(texts) else None
-
-
-def are_swapped(sides: Sequence[Sequence[str]], languages: Sequence[str]) -> bool:
-    """Whether most lines of source and target are in the language of the other side.
-
-    Args:
-        sides: the lines of both.
-        languages: their codes; of unknown ones nothing is said, nor of few lines.
-    """
-    codes = [base(language) for language in languages]
-    told_apart = len(sides[0]) >= FEWEST and codes[0] != codes[1] and NAMES.keys() >= {*codes}
-    identifier = None
-    with suppress(OSError):  # it unpacks its model to the disk, which may be full
-        identifier = build_identifier(codes) if told_apart else None
-    if identifier is None:
-        return False
-    samples = (lines[:: len(lines) // SOME or 1] for lines in sides)
-    return all(
-        sum(identifier.classify(line)[0] == other for line in some) >= MOST * len(some)
-        for some, other in zip(samples, reversed(codes), strict=True)
-    )
+        return [None] * len(sides)
+    found = list[str | None]()
+    for lines in sides:
+        some = lines[:: len(lines) // SOME or 1]
+        texts = [" ".join(some[begin : begin + JOINED]) for begin in range(0, len(some), JOINED)]
+        ((language, count),) = Counter(identifier.classify(text)[0] for text in texts).most_common(1)
+        found.append(language if count >= MOST * len(texts) else None)
+    return found
