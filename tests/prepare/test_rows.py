@@ -9,10 +9,10 @@ import pytest
 
 from tests.prepare.corpora import LANGUAGES
 from translate.corpora.filters import count_words
-from translate.prepare.language import identify
 from translate.prepare.recipe import recipe_of
 from translate.prepare.row_keys import ORDER_BITS, forms, normalised, order_keys, text_key
 from translate.prepare.rows import REASONS, Judged, difference, judged, number_share, placeholders
+from translate.text.languages import identify_sides
 
 
 def judge(*pairs: tuple[str, str], languages: tuple[str, str] = ("en", "fr"), **filters: object) -> Judged:
@@ -180,7 +180,7 @@ def test_languages_are_identified() -> None:
         "fr": "Le conseil publie sa décision dans un délai d'un mois .",
         "de": "Der Rat veröffentlicht seine Entscheidung innerhalb eines Monats .",
     }
-    found = list(identify(texts.values(), ("en", "fr")))
+    found = list(identify_sides(texts.values(), ("en", "fr")))
     assert [language for language, _ in found] == list(texts)
     assert all(probability > 0.9 for _, probability in found)
     pairs = [(texts["en"], texts["fr"]), (texts["en"], texts["de"]), ("Der Rat .", "Le conseil .")]

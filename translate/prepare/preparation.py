@@ -16,7 +16,6 @@ from translate.prepare.exchange import Remaining, columns_of, drop_repeated, sto
 from translate.prepare.executors import Executor
 from translate.prepare.findings import PAGE, page_of, report_of
 from translate.prepare.inputs import digest_of, list_inputs, write_chunks
-from translate.prepare.language import is_known
 from translate.prepare.link_filter import ALIGNER, CLEAN, LEFT, UNJUDGED, LinkFunction, learn_sample
 from translate.prepare.recipe import Recipe
 from translate.prepare.rows import ROWS, RowFunction
@@ -24,6 +23,7 @@ from translate.prepare.shard_files import REPORT, Shard, write_manifest
 from translate.text.bounded import read_json
 from translate.text.file_writing import explain_write_errors, scratch, write_text
 from translate.text.folder_lock import locked
+from translate.text.languages import is_known
 
 VERSION = "6"  # changes when the same recipe would give other shards
 WORK = ".preparing"  # the folder of an unfinished preparation, inside that of the shards

@@ -14,10 +14,9 @@ import pyarrow
 import pyarrow.compute
 
 from translate.prepare.inputs import RAW
-from translate.prepare.language import identify, is_known
 from translate.prepare.recipe import FilterConfig, Recipe
 from translate.prepare.row_keys import forms, normalised, order_keys, replaced, text_keys
-from translate.text.languages import base, script_of
+from translate.text.languages import base, identify_sides, is_known, script_of
 from translate.text.words import UNSPACED, UNSPACED_WORD
 
 # Every reason in the order in which they are tried, and what it says of the pairs.
@@ -158,7 +157,7 @@ def judged(
         if filters.language is not None and is_known(code):
             texts, expected = side.to_pylist(), base(code)
             indexes = np.flatnonzero(enough & (reasons == None)).tolist()  # noqa: E711
-            for index, found in zip(indexes, identify((texts[index] for index in indexes), languages)):
+            for index, found in zip(indexes, identify_sides((texts[index] for index in indexes), languages)):
                 names[index] = found[0]
                 if found[0] != expected and found[1] >= filters.language:
                     reasons[index] = "language"

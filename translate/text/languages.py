@@ -3,7 +3,7 @@
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
@@ -32,6 +32,14 @@ _SCRIPTS = {
     r"\p{Hiragana}\p{Katakana}\p{Han}\x{30fc}": "ja",
     r"\p{Han}": "zh",
 }
+MAX_CHARACTERS = 4096  # of a text that are read to identify its language
+MOST_OF_SIDE = 100  # of a side of a pair; more make it hardly surer
+# The languages with most text, among which a sentence that is not in its own language is looked for. Rare
+# ones would be found in short sentences of their larger neighbours.
+_WORLD = (
+    "ar bg bn ca cs da de el en es et fa fi fr he hi hr hu id it ja ko lt lv ms nl no pl pt ro ru sk sl sr "
+    "sv ta th tr uk ur vi zh"
+)
 LETTERS = 8  # that tell something: names and abbreviations are Latin in every language
 _CODE_OF = {name.casefold(): code for code, names in NAMES.items() for name in names}
 
@@ -84,6 +92,38 @@ def build_identifier(languages: Sequence[str]) -> Any:
 
 
 identifier_of = lru_cache(maxsize=16)(build_identifier)
+
+
+def identify(text: str, among: Sequence[str]) -> tuple[str, float]:
+    """The likeliest language of ``text``, and its probability among the given ones.
+
+    A text without a letter gives the first language, with probability 0. A language that the identifier does
+    not know is never found.
+
+    Args:
+        text: its first ``MAX_CHARACTERS`` characters are read.
+        among: codes such as ``en``, without a country.
+    """
+    start = text[:MAX_CHARACTERS]
+    identifier = identifier_of(tuple(sorted(among)))
+    if identifier is None or not any(map(str.isalpha, start)):
+        return among[0], 0.0
+    language, probability = identifier.classify(start)
+    return language, min(1.0, float(probability))
+
+
+def identify_sides(texts: Iterable[str], pair: tuple[str, str]) -> Iterator[tuple[str, float]]:
+    """The likeliest language of each text among ``_WORLD`` and a pair's languages, and its probability.
+
+    By naive Bayes over sequences of bytes (Lui and Baldwin 2012); ``MOST_OF_SIDE`` characters are read.
+    """
+    identifier = identifier_of(tuple(sorted({*_WORLD.split(), *map(base, pair)})))
+    return (identifier.classify(text[:MOST_OF_SIDE]) for text in texts)
+
+
+def is_known(code: str) -> bool:
+    """Whether the identifier knows a language."""
+    return identifier_of((base(code),)) is not None
 
 
 def likely_languages(*sides: Sequence[str]) -> list[str | None]:

@@ -12,7 +12,6 @@ from starlette.responses import Response
 from translate.serve.catalogue import Code, Served
 from translate.serve.documents import Document
 from translate.serve.glossaries import Glossary, add_glossary, find_glossary
-from translate.serve.languages import identify
 from translate.serve.service import Service, refusing
 from translate.serve.texts import (
     SAFE,
@@ -27,7 +26,7 @@ from translate.serve.texts import (
 from translate.serve.web.endpoint import Api, Asked, Operation, json_response
 from translate.serve.web.requests import NAME_LENGTH, FormBody, RefusalError, Texts, Upload, checked
 from translate.text.glossary import Terms, read_entries
-from translate.text.languages import language_name
+from translate.text.languages import identify, language_name
 
 VARIANTS = {"en": ("EN-GB", "EN-US"), "pt": ("PT-BR", "PT-PT")}  # the client refuses the bare codes
 

@@ -7,12 +7,11 @@ from starlette.responses import Response
 
 from translate.serve.catalogue import Code
 from translate.serve.documents import FORMATS
-from translate.serve.languages import identify
 from translate.serve.service import Service
 from translate.serve.texts import file_response, read_file, read_part, translate_by_language, translate_file
 from translate.serve.web.endpoint import Api, Asked, Operation, json_response
 from translate.serve.web.requests import FormBody, RefusalError, Texts, Upload, checked
-from translate.text.languages import language_name
+from translate.text.languages import identify, language_name
 
 
 class DetectRequest(FormBody):
