@@ -5,7 +5,8 @@
 # relevant each key is to the query, **align** by normalising the scores, and take the **weighted** sum of the
 # values. We take these steps one by one for a sentence of a trained model, and compare the results with the model's.
 #
-# The model is the RNN + Bahdanau of `make demo`; set `TRANSLATE_RUN` to use another `rnn_bahdanau` run.
+# The model is the RNN + Bahdanau of `make demo`; set `TRANSLATE_RUN` to use another `rnn_bahdanau` run, and below a
+# `sentence` that it knows.
 
 # %%
 import os

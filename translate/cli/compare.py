@@ -210,6 +210,8 @@ def _read_systems(arguments: Sequence[str]) -> list[System]:
             systems.append(System(names[Path(argument)], Path(argument), True))
         elif not name or not path:
             raise UserError(f"compare: {shorten(argument)!r}: expected RUN, NAME=RUN or NAME=FILE")
+        elif not Path(path).exists():
+            raise UserError(f"{shown_path(path)}: no such file; {shorten(argument)!r} is read as NAME=FILE")
         else:
             systems.append(System(name, Path(path), Path(path).is_dir()))
     given = [system.name for system in systems]
