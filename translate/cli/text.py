@@ -212,8 +212,9 @@ def _translate(
     own = replace(options, context=context, constraints=terms.constraints(lines))
     results = translate_all(translator, lines, options=own)
     if not options.markup:
+        tags = translator.tokenizers.source.tags
         lost = sum(
-            any(mark[0] not in result.text for mark in find_markup(line))
+            any(mark[0] not in tags and mark[0] not in result.text for mark in find_markup(line))
             for line, result in zip(lines, results, strict=True)
         )
         translator.warnings.update({LOST: lost} if lost else {})

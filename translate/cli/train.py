@@ -102,9 +102,9 @@ def train(arguments: Annotated[list[str] | None, typer.Argument(metavar="[NAME=V
             from translate.runs.recipes import SECTIONS
 
             shown = {name.split(".")[0] if name.startswith(SECTIONS) else name for name in free}
-            print(
-                f"# chosen for the corpus and the time when the training starts: {', '.join(sorted(shown))}"
-            )
+            names = ", ".join(sorted(shown))
+            print(f"# chosen for the corpus and the time when the training starts: {names}")
+            print("# in a file for --config-name the values above count: leave out what is to be chosen")
         if options.cfg == "job" and (start := config.training.start_from) is not None:
             print(f"# taken when the training starts: tokenizer and model of {shown_path(start)}")
     else:
