@@ -27,7 +27,6 @@ from translate.text.lines import MAX_LINE, check_expansion, expansion_bound, ope
 ROWS = 1 << 12  # of a block of JSON
 ARROW_ROWS = 1024  # decoded at a time: one long value may stand for a million rows
 OTHERS = {".xlsx", ".xls", ".ods", ".docx", ".doc", ".odt", ".zip", ".tgz", ".7z"}  # not read
-CATALOGUES = {".po", ".pot", ".xliff", ".xlf"}
 SIDES = {"source": ("source", "src"), "target": ("target", "tgt", "trg")}  # names of columns
 _FILE = b"ARROW1"  # the file format of Arrow; the other is a stream
 _POINTER = b"version https://git-lfs"
@@ -57,7 +56,7 @@ def check_table(setting: str, path: Path) -> None:
         advice = "give the file of translations, or name it .tsv if tabs separate its columns"
         if path.suffix.lower() in OTHERS:
             advice = "save its pairs as .csv, or as .tsv with tabs between columns; unpack an archive first"
-        if path.suffix.lower() in CATALOGUES:
+        if path.suffix.lower() in {".po", ".pot", ".xliff", ".xlf"}:
             advice = "docs/interface-strings.md makes a table of a catalogue"
         raise UserError(
             f"{setting}.target is not set and {shown_path(path)} is not a table that is read "

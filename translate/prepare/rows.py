@@ -52,7 +52,6 @@ ROWS = pyarrow.schema(
         ("order_key", pyarrow.int64()),
     ]
 )
-NO_LETTER = 1e-9  # a share of letters that only none is below
 RATIO_WORDS = 3  # added to both sides, so that "Yes ." may be "Oui , monsieur ."
 _SPACED_WORD = re.compile(rf"[^\W{UNSPACED}]+")
 _WORD = f"{UNSPACED_WORD}|[^ {UNSPACED}]+"  # of normalised text, as translate.corpora.filters counts them
@@ -133,7 +132,7 @@ def judged(
         wrong["letters"] = (letters < filters.min_letters * visible).any(0)
     if filters.min_script is not None:
         wrong["script"] = foreign = _in_other_script(texts_of_letters, languages, filters.min_script)
-        wholly = _in_other_script(texts_of_letters, languages, NO_LETTER)
+        wholly = _in_other_script(texts_of_letters, languages, 1e-9)  # without one letter of its script
         chosen = np.flatnonzero(foreign & ~wholly)
         own = zip(*(_without_shared(sides[0][row].as_py(), sides[1][row].as_py()) for row in chosen.tolist()))
         own_letters = [replaced(pyarrow.array(side, pyarrow.string()), r"\PL+", "") for side in own]

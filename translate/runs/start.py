@@ -17,7 +17,7 @@ from translate.attention import Hierarchical, TwoSources
 from translate.config.composer import FILES
 from translate.config.declare import plain
 from translate.config.files import leaves
-from translate.config.names import counted, shorten
+from translate.config.names import counted, listed, shorten
 from translate.config.settings import Settings, check_config
 from translate.config.training import MOST_THREADS, RuntimeConfig
 from translate.corpora.augmentation import Augmenter
@@ -76,6 +76,8 @@ def start(job: Job, corpus: Corpus, config: DictConfig) -> Assembly:
         tell_unknown(tokenizers, settings, corpus)
         if other_run is not None:
             tell_other_languages(settings, corpus)
+            if (tags := tokenizers.source.tags) and not corpus.tags:
+                print(f"warning: {other_run} reads tags ({listed(tags)}); data=mixture gives these pairs one")
             tell_seen(Path(other_run), corpus)
     model = build_model(settings.model, vocabulary_sizes(tokenizers), settings.run.plugins).to(job.device)
     if other_run is not None:

@@ -118,7 +118,7 @@ def local_device(runtime: RuntimeConfig) -> str:
     if missing:
         raise UserError(
             f"runtime.parallel={runtime.parallel}: torchrun has to start the processes ({missing[0]} is not "
-            f"set): {TORCHRUN.format(2)} translate ..., with as many processes as this machine has GPUs"
+            f"set): {TORCHRUN.format(2)} translate ..., a process for each GPU, or on CPUs as many as before"
         )
     if runtime.device not in ("auto", "cpu", "cuda"):
         raise UserError(

@@ -29,9 +29,6 @@ class Dropout(nn.Module):
             return F.dropout(states, self.p)
         return _ByteDropout.apply(states, min(255, max(1, round(256 * self.p))))
 
-    def extra_repr(self) -> str:
-        return f"p={self.p}"
-
 
 class _ByteDropout(torch.autograd.Function):
     @staticmethod
