@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from translate.config.data import SPLITS, DataConfig
-from translate.config.names import TABLES, shorten, shown_path
+from translate.config.names import TABLES, listed, shorten, shown_path
 from translate.corpora.document_rows import columns_of, numbered
 from translate.corpora.local_files import chosen_columns, table_reader
 from translate.corpora.split import RawCorpus, SplitReader
@@ -194,7 +194,8 @@ def load_clone(root: Path, data: DataConfig, languages: tuple[str, str]) -> RawC
     named = [path for path in files.get("test", ()) if data.test_name and data.test_name in path.name]
     chosen = {name: files[name] for name in SPLITS if name in files} | ({"test": named} if named else {})
     readers = {name: table_reader(paths, data, languages) for name, paths in chosen.items()}
-    return RawCorpus(languages, readers)
+    names = listed(path.relative_to(root) for path in chosen["train"])
+    return RawCorpus(languages, readers, (f"train is read from {names}, as the layout of the hub has it",))
 
 
 def _by_split(folder: Path) -> dict[str, list[Path]]:

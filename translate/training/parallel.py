@@ -118,7 +118,7 @@ def local_device(runtime: RuntimeConfig) -> str:
     if missing:
         raise UserError(
             f"runtime.parallel={runtime.parallel}: torchrun has to start the processes ({missing[0]} is not "
-            f"set): {TORCHRUN.format(2)} translate ..., a process for each GPU, or on CPUs as many as before"
+            f"set): {TORCHRUN.format(2)} translate ..., a process a GPU; or runtime.parallel=none for one"
         )
     if runtime.device not in ("auto", "cpu", "cuda"):
         raise UserError(
