@@ -8,6 +8,9 @@ import pytest
 import translate
 from tests.cli.commands import Command
 from tests.tiny_runs import train_tiny
+from translate.config.composer import compose
+from translate.runs.fine_tuning import with_model_of_start
+from translate.runs.life import train
 from translate.serve.documents import read
 
 HTML = """<html lang=en><body><h1>I love you.</h1>
@@ -105,7 +108,10 @@ def test_the_run_comes_first(tiny_run: Path, tmp_path: Path, translate_command: 
 @pytest.mark.slow
 @pytest.mark.parametrize("tags", [("<one>", "<two>"), ("<one>", None)])
 def test_a_sentence_without_a_tag_is_told_where_every_corpus_had_one(
-    tmp_path: Path, translate_command: Command, tags: tuple[str, str | None]
+    tmp_path: Path,
+    translate_command: Command,
+    tags: tuple[str, str | None],
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     """Back-translation tags one of two corpora; there a sentence without one is as usual."""
     run, note, out = tmp_path / "run", tmp_path / "note.txt", tmp_path / "out.txt"
@@ -119,7 +125,17 @@ def test_a_sentence_without_a_tag_is_told_where_every_corpus_had_one(
     told = "2 sentences: without a tag before the sentence, which the model was trained with; it knows <one>"
     result = translate_command("text", run, "it rains .", "<one> it rains .", "it is cold .")
     assert (told in result.err) == (tags[1] is not None)
-    assert "without a tag" not in translate_command("text", run, "<one> it rains .").err
+    assert translate_command("text", run, "<one> it rains .").err == ""  # a tag is no markup that is lost
+    capsys.readouterr()
+    more = (
+        "data.num_train=40",
+        "data.num_validation=2",
+        f"training.start_from={run}",
+        "training.max_steps=1",
+    )
+    own = compose([f"run.directory={tmp_path / 'tuned'}", "data=grammar", "data.tokenised=false", *more])
+    assert train(with_model_of_start(own, ["data"])) == 0
+    assert "reads tags (<one>" in capsys.readouterr().out
     note.write_text("it rains . it is cold .\n")
     assert translate_command("file", run, note, "--out", out, "--tag", "<one>").err == ""
     found = translate.load(run).translate(["<one> it rains .", "<one> it is cold ."])
