@@ -1,4 +1,4 @@
-"""What the lines of a corpus tell about its languages."""
+"""Looks at the lines of a corpus for its languages."""
 
 from translate.config.data import DataConfig
 from translate.config.names import is_code

@@ -67,7 +67,7 @@ def script_of(code: str) -> str | None:
 
 @lru_cache
 def _script_names(code: str) -> frozenset[str]:
-    """How Unicode's names of the letters of a language begin; nothing if its script is not known."""
+    """The first words of Unicode's names of the letters of a language; none if its script is not known."""
     found = re.findall(r"{([A-Z]\w+)}", script_of(code) or "")
     return frozenset("CJK" if name == "Han" else name.upper() for name in found)
 

@@ -129,7 +129,7 @@ class Limits:
         return next((name for name, part in parts.items() if part >= 1), None)
 
     def _parts(self, step: int, epochs: float) -> dict[str, float]:
-        """How much of each of its limits the run has had; 1 is all."""
+        """The share of each of its limits that the run has had; 1 is all."""
         had = {"max_steps": step, "max_epochs": epochs, MAX_TIME: self.elapsed()}
         limits = {name: getattr(self.config, name) for name in had}
         return {name: had[name] / limit for name, limit in limits.items() if limit is not None}
