@@ -80,8 +80,8 @@ class EvaluationFiles:
         if not references or (references == sources and all(map(_is_table, sources))):
             languages = ("source", "target") if run is None else languages_of(run)
             return [_of_table(source, languages) for source in sources]
-        for path in filter(_is_table, (*sources, *references)):
-            raise UserError(f"{shown_path(path)}: a table has both sides; give it as --source alone")
+        if tables := [*filter(_is_table, (*sources, *references))]:
+            raise UserError(f"{shown_path(tables[0])}: a table has both sides; give it as --source alone")
         count, found = len(references) // len(sources), []
         for index, source in enumerate(sources):
             own = references[index * count : (index + 1) * count]

@@ -75,9 +75,9 @@ def _script_names(code: str) -> frozenset[str]:
 def is_foreign(text: str, code: str) -> bool:
     """Whether a text has several letters, but none of the script of a language."""
     names = _script_names(code)
-    letters = filter(str.isalpha, text) if names else ()
-    found = [unicodedata.name(letter, "").partition(" ")[0] for letter in letters]
-    return len(found) >= LETTERS and names.isdisjoint(found)
+    letters = [*filter(str.isalpha, text[:MAX_CHARACTERS])] if names else []
+    own = (unicodedata.name(letter, "").partition(" ")[0] in names for letter in letters)
+    return len(letters) >= LETTERS and not any(own)
 
 
 def build_identifier(languages: Sequence[str]) -> Any:

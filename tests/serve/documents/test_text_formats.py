@@ -59,6 +59,7 @@ VTT = "WEBVTT - kept\n\nNOTE kept\n\nSTYLE\n::cue{}\n\nid\n00:01.000 --> 00:02.0
         ('<html lang="en">', "", '<html lang="en">'),
         ('<html lang="en">', "Français", '<html lang="">'),
         ('<html lang="en" dir="ltr">', "ar", '<html dir="rtl" lang="ar">'),
+        (f"<html dir='rtl'{' ' * 200_000}lang=ar>", "fr", f"<html{' ' * 200_000}lang=ar>"),
         ("<HTML class=a dir=rtl lang=he>", "fr", "<HTML class=a lang=fr>"),
         ("<html><p lang=en>", "fr", "<html><p lang=en>"),
     ],

@@ -34,7 +34,7 @@ FORMATS: dict[str, Callable[[bytes, str], Document]] = {
 
 _LANG = re.compile(rb"(<html\b[^>]{0,300}?(?<![\w:-])lang\s*=\s*[\"']?)[\w-]+", re.IGNORECASE)
 _HTML = re.compile(rb"<html\b", re.IGNORECASE)
-_DIRECTION = re.compile(rb"(<html\b[^>]{0,300}?)\s+dir\s*=\s*[\"']?\w+[\"']?", re.IGNORECASE)
+_DIRECTION = re.compile(rb"(<html\b[^>]{0,300}?)\s{1,20}dir\s{0,20}=\s{0,20}[\"']?\w+[\"']?", re.IGNORECASE)
 RIGHT_TO_LEFT = (r"\p{Arabic}", r"\p{Hebrew}")  # scripts
 # The language of the translations in a catalogue: PO, XLIFF 1.2 and 2.0.
 _TARGET = re.compile(rb"""(?m)^"Language:[ ]*([\w-]+)|\s(?:target-language|trgLang)\s*=\s*["']([\w-]+)""")
