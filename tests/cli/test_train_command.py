@@ -210,6 +210,7 @@ def test_long_suffixes_stay_short_and_apart():
             [*TABLES, f"data.train.gold={__file__}"],
             "data.train.gold: it has no effect on training; the links that guide",
         ),
+        (["hydra.run.dir=x"], "hydra.run.dir: it has no effect on the folder of the run, which is run.dir"),
         (["--seed", "1"], "--seed: no such option of translate train; did you mean training.seed?"),
         (
             ["model=rnn_luong", "model/self_attention=alibi"],

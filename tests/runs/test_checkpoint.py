@@ -103,6 +103,13 @@ def test_a_damaged_checkpoint_is_named_and_the_one_before_it(
     assert "\n" not in message
 
 
+def test_a_damaged_checkpoint_without_another_one(tmp_path: Path) -> None:
+    path = save(tmp_path, 10) / "model.safetensors"
+    path.write_bytes(path.read_bytes()[:100])
+    with pytest.raises(UserError, match=r"damaged \(.*\); the run has no other: copy it again, or train it"):
+        load_weights(tmp_path / "last")
+
+
 def test_a_checkpoint_that_is_missing(tmp_path: Path) -> None:
     with pytest.raises(
         UserError, match=r"model\.safetensors: no such file of a checkpoint; a run has the first one"

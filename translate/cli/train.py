@@ -94,7 +94,7 @@ def train(arguments: Annotated[list[str] | None, typer.Argument(metavar="[NAME=V
         print(_help_text(composer.choices(), composer.chosen()), end="")
         return
     overrides, config = _checked(composer, options.overrides, multirun=options.multirun)
-    own = any(override.lstrip("+~").startswith("hydra") for override in overrides)
+    own = any(key.startswith("hydra") for key in keys_of(overrides))
     if options.multirun or options.cfg or own:
         _run_hydra(options, overrides)
         free = _free(overrides, composer.chosen(overrides), options.config_name) if options.cfg else ()
@@ -278,6 +278,7 @@ def _refuse_idle(given: Collection[str], config: "DictConfig", free: Collection[
     for split in ("validation", "test"):
         if data[split].source is not None:
             idle[f"data.{split}_pairs"] = f"beside data.{split}.source, which are the pairs"
+    idle["hydra.run.dir"] = "on the folder of the run, which is run.directory"
     idle["data.train.gold"] = "on training; the links that guide it are training.guided_links"
     if ignored := sorted(idle.keys() & {*given}):
         raise UserError(f"{ignored[0]}: it has no effect {idle[ignored[0]]}")

@@ -199,7 +199,7 @@ def _described(path: Path) -> Iterator[None]:
     except UserError:
         raise
     except FileNotFoundError as error:
-        hint = _others(path.parent) or "; a run has the first one after its first validation"
+        hint = _others(path.parent, "; a run has the first one after its first validation")
         raise UserError(f"{path}: no such file of a checkpoint{hint}") from error
     except Exception as error:  # torch raises many types for a damaged file
         reason = f"the checkpoint is damaged ({shorten(error)})"
@@ -239,13 +239,13 @@ def _verify(path: Path) -> None:
         raise UserError(f"{path}: the checkpoint is damaged (not the file that was written){_others(folder)}")
 
 
-def _others(folder: Path) -> str:
-    """A hint at the newest of the other checkpoints."""
+def _others(folder: Path, none: str = "; the run has no other: copy it again, or train it again") -> str:
+    """A hint at the newest of the other checkpoints, or ``none``."""
     damaged = folder.resolve()
     others = [path for path in step_folders(folder.parent) if path.resolve() != damaged]
     before = [path for path in others if path.name < damaged.name] or others
     if not before:
-        return ""
+        return none
     run, name = folder.parent.parent, before[-1].name
     resumes = f"translate resume {run} training.resume_from={name}"
     return f"; there is also {before[-1]} ({resumes} goes on from there)"
