@@ -16,10 +16,11 @@ from tests.tiny_models import BACKENDS
 from translate.alignment.alignment import NO_ALIGNMENT, AlignmentChoice
 from translate.alignment.methods import align
 from translate.alignment.pairs import EncodedPair
+from translate.config.data import TokenizerConfig
 from translate.errors import UserError
 from translate.search.beam import Finished
 from translate.search.running import RunningBatch
-from translate.search.sources import length_batches
+from translate.search.sources import length_batches, read_requests
 from translate.text.tokenizer import BOS, EOS, TokenizerPair
 from translate.translation import TranslateOptions
 
@@ -59,6 +60,19 @@ def test_prefixes_and_constraints_for_each_sentence(tokenizers: TokenizerPair) -
             translator.translate(SOURCES[:2], constraints=constraints)
     with pytest.raises(UserError, match="prefix: expected text, or a list of texts"):
         translator.translate(SOURCES[:2], prefix=[1, 2])
+
+
+def test_a_phrase_may_have_other_forms_and_begin_with_a_capital(tokenizers: TokenizerPair) -> None:  # noqa: F811
+    translator = build(tokenizers, "luong")
+    for result in translator.translate(SOURCES, constraints=["lit|les chat", "je"], beam_size=3):
+        assert {"lit", "les chat"} & {*re.findall("lit|les chat", result.text)}
+        assert "je" in result.text
+    pair = TokenizerPair.train(["a b"] * 9, ["Le lit", "le Lit"] * 9, TokenizerConfig(shared=False))[0]
+    (request,) = read_requests(pair.target, 1, None, ["le|Lit", "lit"], None)
+    forms = [pair.target.decode(list(ids)) for ids in request.phrases]
+    assert dict(zip(forms, request.wishes, strict=True)) == {"le": 0, "Le": 0, "Lit": 0, "lit": 1}
+    with pytest.raises(UserError, match="constraints: 101 phrases of a sentence; expected at most 100"):
+        translator.translate(SOURCES, constraints=["lit"] * 101)
 
 
 @pytest.mark.parametrize("phrase", ["lit", "je", "les chat", "l'"])

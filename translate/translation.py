@@ -24,7 +24,7 @@ from translate.search.sampling import Draw, expected_chrf
 from translate.search.search_loop import search, share_out
 from translate.search.sources import Request, SentenceGroup, length_batches, read_sources
 from translate.text.documents import own_start
-from translate.text.markup import Marked, read_markup
+from translate.text.markup import Marked, without_made_up
 from translate.text.tokenizer import Pieces, Tokenizer, one_line
 
 if TYPE_CHECKING:
@@ -249,7 +249,7 @@ class TranslationCall:
             ids += [[sentences[index] for index in group] for sentences in self.others]
             requests = [self.requests[index] for index in group]
             if not constrained:
-                requests = [replace(request, phrases=()) for request in requests]
+                requests = [Request(request.prefix) for request in requests]
             return SentenceGroup(group, read_sources(self.models, ids), requests)
 
         config = self.config
@@ -348,12 +348,11 @@ class TranslationCall:
         source = self.marked[index]
         if self.options.replace_unknown:
             text, alignment = replace_unknown(text, alignment)
+        if self.options.markup and (clean := without_made_up(text, source.text)) != text:
+            text = clean
+            (alignment,) = self.align(index, [text])
         if not source.items:
             return text, alignment
-        clean = read_markup(text)
-        if clean.items:  # made up by the model: only the source's own may stand in the translation
-            text = clean.text
-            (alignment,) = self.align(index, [text])
         text = one_line(place_markup(source, text, alignment))
         return text, self.located(index, text, alignment)
 

@@ -113,6 +113,7 @@ def test_placeholders_and_tags() -> None:
     text = "%1$s %d %(name)s {0} {user.name} ${home} $PATH <b>x</b> <a href='y'> 5 % des"
     found = "%1$s %d %(name)s {0} {} ${home} $PATH <b </b <a"
     assert sorted(placeholders(text).elements()) == sorted(found.split())
+    assert placeholders("{{ ds }} %ss") == placeholders("%s {{ds}}")
     assert difference(placeholders("%s %s <b>"), placeholders("%s %d")) == (
         "only in the source: %s, <b; only in the target: %d"
     )

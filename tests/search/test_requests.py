@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import re
 from typing import Any
 
 import pytest
@@ -98,6 +99,35 @@ def test_phrases_appear_and_a_wide_beam_finds_the_best_translation_with_them(
     allowed = [pieces for pieces in every if side_by_side(pieces, phrases)]
     best = max(allowed, key=lambda pieces: rescore(model, sources[0], pieces) / (len(pieces) + 1))
     assert wide[0].ids == best
+
+
+@pytest.mark.parametrize(
+    ("wishes", "inner", "initial", "allowed"),
+    [
+        ([[[4], [4, 5]]], (), 0, ".*4.*"),
+        ([[[5, 4], [4, 4]]], (), 0, ".*(54|44).*"),
+        ([[[4, 5], [4]], [[1], [5]]], (), 0, "(?=.*4)(?=.*1).*|.*45.*5.*|.*5.*4.*|.*445.*|.*415.*"),
+        ([[[4], [4, 5]]], (4, 5), 0, "[^4]*45?(1.*)?"),  # 4 and 5 go on with a word: 45 is a longer form of 4
+        ([[[4, 5], [4]]], (4, 5), 0, "[^4]*45?(1.*)?"),
+        ([[[5], [4]]], (), 1, ".*5.*|4.*"),
+        ([[[5], [1, 4], [4]]], (), 2, ".*5.*|14.*|4.*"),
+    ],
+)
+@torch.no_grad()
+def test_one_phrase_is_enough_for_a_wish(
+    wishes: list[list[list[int]]], inner: tuple[int, ...], initial: int, allowed: str
+) -> None:
+    model, sources, every = toy("luong")
+    phrases = [phrase for forms in wishes for phrase in forms]
+    numbers = [number for number, forms in enumerate(wishes) for _ in forms]
+    requests = [Request(phrases=phrases, wishes=numbers, inner=inner, initial=initial), Request()]
+    fitting = [pieces for pieces in every if re.fullmatch(allowed, "".join(map(str, pieces)))]
+    for width in (1, 2, 5, 3 * len(every)):
+        constrained = found(model, sources, requests, beam_size=width, **SHORT)[0]
+        assert constrained
+        assert all(hypothesis.ids in fitting for hypothesis in constrained)
+    best = max(fitting, key=lambda pieces: rescore(model, sources[0], pieces) / (len(pieces) + 1))
+    assert constrained[0].ids == best
 
 
 @torch.no_grad()

@@ -41,6 +41,11 @@ def test_a_wrong_line_is_named_by_its_number_in_the_text(form: str, mark: str) -
         read_entries(f"\n\ndog{mark}chien\ncat\n", form)
 
 
+def test_a_glossary_of_omegat_begins_with_a_comment() -> None:
+    text = "# Glossary in tab-separated format -*- coding: utf-8 -*-\nuser\tNutzer\n#1\tNr. 1\ta comment\n"
+    assert read_entries(text, "tsv") == {"user": "Nutzer", "#1": "Nr. 1"}
+
+
 @pytest.mark.parametrize("head", ["en;de", "English;German", "Source;Target"])
 def test_a_spreadsheet_of_terms_may_have_semicolons_and_names_of_its_columns(head: str) -> None:
     assert read_entries(f'{head};comment\n"disk, hard";Festplatte;x\n', "csv") == {"disk, hard": "Festplatte"}

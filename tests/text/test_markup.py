@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from translate.text.markup import MARKUP, MAX_PASSES, read_markup
+from translate.text.markup import MARKUP, MAX_PASSES, read_markup, without_made_up
 
 PIECES = ["a", "Bc", " ", "  ", ".", "<", ">", "/", "b>", "<b>", "</b>", "<i x='1>'>", "</i>", "<br/>", "{0}"]
 PIECES += [
@@ -41,6 +41,7 @@ PIECES += [
         ("see {0}.", "see.", ["{0}"]),
         ("you have %d new", "you have new", ["%d"]),
         ("%(n)s and %1$s, {n!r:>3} ${x} {{ y }}", "and,", ["%(n)s", "%1$s", "{n!r:>3}", "${x}", "{{ y }}"]),
+        ("fetching %ss: %s, %d%% of %dst", "fetching s:, of %dst", ["%s", "%s", "%d%%"]),
         ("Page %1 of %L2. %n", "Page of.", ["%1", "%L2", "%n"]),
         ("a %PRODUCT_NAME b $file$ c #x# d", "a b c d", ["%PRODUCT_NAME", "$file$", "#x#"]),
         ("a %{n} b #{n} c $(ARG1)", "a b c", ["%{n}", "#{n}", "$(ARG1)"]),
@@ -63,6 +64,22 @@ def test_removed_markup(sentence: str, text: str, items: list[str]) -> None:
     found = read_markup(sentence)
     assert found.text == text
     assert [each.text for each in found.items] == items
+
+
+@pytest.mark.parametrize(
+    ("translation", "source", "text"),
+    [
+        ('(com: "{)', '(comment: "")', '(com: ")'),
+        ('a: "%(d).', 'b: ""', 'a: ".'),
+        ("x %s <b>y</b>%", "z", "x y"),
+        ("50% {", "fifty percent", "50% "),
+        ("50 % de remise, %50", "50% off", "50 % de remise, %50"),
+        ("{a} 5%b", "a { and %", "5%b"),  # what the source has too may stand
+        ("{a", "a {", "{a"),
+    ],
+)
+def test_what_a_model_makes_up(translation: str, source: str, text: str) -> None:
+    assert without_made_up(translation, source) == text
 
 
 def test_partners_are_those_of_a_stack() -> None:

@@ -149,18 +149,20 @@ def options_of(
     from translate.search.sources import read_requests
     from translate.translation import TranslateOptions
 
+    phrases = [*terms.always, *terms.entries.values()]
     options = TranslateOptions(
         n_best=output.n_best,
         alignments=alignment.align or output.format == "jsonl",
         batch_size=machine.batch_size,
         prefix=search.prefix,
-        constraints=[*terms.always, *terms.entries.values()] or None,
+        constraints=phrases or None,
         mbr=samples.mbr,
         search=search_config(translator.search, search, lengths, samples),
         markup=alignment.markup,
         replace_unknown=alignment.replace_unknown,
     )
-    read_requests(translator.tokenizers.target, 1, None, options.constraints, None)  # all can be written
+    alone = [[phrase] for phrase in phrases]
+    read_requests(translator.tokenizers.target, len(alone), None, alone, None)  # all can be written
     print_engine(translator.engine_for(options))
     return options
 

@@ -62,10 +62,10 @@ _NUMBER = re.compile(r"\d{2,}")
 _FORMAT = r"[-+0#]*\d*(?:\.\d+)?(?:hh?|ll?|[zjt])?[sdiufxXc@]"  # of printf
 _PLACEHOLDER = re.compile(
     rf"%\(\w+\){_FORMAT}|%(?:\d+\$)?{_FORMAT}(?![A-Za-z\u00c0-\u024f\d])"
-    r"|\{[\w.]{0,40}\}|\$\{\w{1,40}\}|\$[A-Z_]{2,40}\b"
+    r"|%[ds](?=s\b)|\{(?:[\w.]{0,40}| [\w.]{1,40} )\}|\$\{\w{1,40}\}|\$[A-Z_]{2,40}\b"
     r"|</?(?:[abigpsux]|br|em|code|div|font|h[1-6]|img|li|ol|pre|span|strong|su[bp]|t[dhrt]|table|ul)(?=[\s/>])"
 )
-_NAME = re.compile(r"\{[^\W\d][\w.]*\}")  # translators translate it where a reader is to fill it in
+_NAME = re.compile(r"\{ ?[^\W\d][\w.]* ?\}")  # translators translate it where a reader is to fill it in
 
 
 class Judged(NamedTuple):

@@ -19,6 +19,7 @@ from translate.text.tokenizer import EOS, LONGEST_PIECE, UNK, Pieces, Tokenizer
 
 MAX_RECORDED = 1 << 26  # weights that a batch may record, 256 MiB; with more, it holds fewer sentences
 MAX_CACHED = 1 << 28  # numbers that the decoder of a batch may keep, 1 GiB; with more, it holds fewer, too
+MOST_FORMS = 100  # of the phrases of a sentence: bounds the memory of its search
 MOST_UNKNOWN = 9  # characters that a message names, of at least three sentences
 MAX_BATCH_PIECES = 8192  # of padded sources: bounds the memory of batches of long sentences
 
@@ -148,17 +149,25 @@ class Request:
     Attributes:
         prefix: pieces that it begins with.
         phrases: sequences of pieces that must appear in it, in any order.
+        wishes: the number of the wish that each phrase fulfils, for phrases of which one is enough; every
+            phrase is a wish of its own if there are none.
+        initial: how many phrases, the last ones, may stand at the beginning alone.
         inner: pieces that go on with a word, which may not follow a phrase; none if one ends with a sign.
     """
 
     prefix: Sequence[int] = ()
     phrases: Sequence[Sequence[int]] = field(default_factory=tuple)
     inner: Sequence[int] = ()
+    wishes: Sequence[int] = ()
+    initial: int = 0
 
     @property
     def length(self) -> int:
         """Pieces needed to fulfil it, without the end of sentence."""
-        return len(self.prefix) + sum(map(len, self.phrases))
+        lengths: dict[int, int] = {}
+        for wish, phrase in zip(self.wishes or range(len(self.phrases)), self.phrases, strict=True):
+            lengths[wish] = max(len(phrase), lengths.get(wish, 0))
+        return len(self.prefix) + sum(lengths.values())
 
 
 def read_requests(
@@ -174,7 +183,8 @@ def read_requests(
         tokenizer: of the target.
         count: number of sentences.
         prefix: the beginning of every translation, or one for every sentence.
-        constraints: phrases that every translation must contain, or a list of phrases for every sentence.
+        constraints: phrases that every translation must contain, or a list of phrases for every sentence;
+            ``"patent|patents"`` is one of the two. At the beginning, a capital letter may be its first.
         max_pieces: most pieces of a translation that the model allows, with the end of sentence, or ``None``.
 
     Raises:
@@ -204,9 +214,16 @@ def read_requests(
     pieces = functools.cache(functools.partial(_known_pieces, tokenizer))
     found = []
     for begin, texts in zip(prefixes, phrases, strict=True):
-        wanted = [pieces("constraint", text) for text in texts]
-        inner = tokenizer.inner if texts and all(text.rstrip()[-1].isalnum() for text in texts) else ()
-        found.append(Request(pieces("prefix", begin) if begin else (), wanted, inner))
+        forms = [(wish, form) for wish, text in enumerate(texts) for form in text.split("|")]
+        if len(forms) > MOST_FORMS:
+            raise UserError(f"constraints: {len(forms)} phrases of a sentence; expected at most {MOST_FORMS}")
+        wanted = {tuple(pieces("constraint", form)): wish for wish, form in forms}
+        capitals = {tuple(tokenizer.encode(form[:1].upper() + form[1:])): wish for wish, form in forms}
+        capitals = {ids: wish for ids, wish in capitals.items() if UNK not in ids and ids not in wanted}
+        inner = tokenizer.inner if forms and all(form.rstrip()[-1].isalnum() for _, form in forms) else ()
+        start = pieces("prefix", begin) if begin else ()
+        either = wanted | capitals
+        found.append(Request(start, [*either], inner, [*either.values()], len(capitals)))
     longest = max((request.length + 1 for request in found), default=0)
     if max_pieces is not None and longest > max_pieces:
         raise UserError(f"prefix and constraints: {longest} pieces, but the model says {max_pieces} at most")

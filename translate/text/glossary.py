@@ -63,7 +63,8 @@ def read_glossary(path: Path) -> dict[str, str]:
 def read_entries(text: str, form: str, where: str = "entries") -> dict[str, str]:
     """The entries of a text: one a line, in columns that tabs (tsv), or commas or semicolons (csv) separate.
 
-    A first line that names both languages, or ``source`` and ``target``, is none.
+    A first line that names both languages, or ``source`` and ``target``, is none, nor is a comment: a line
+    of one column that begins with ``#``, as OmegaT's glossaries do.
 
     Raises:
         UserError: for a line without two columns, an empty or a repeated term, or too many lines.
@@ -72,7 +73,8 @@ def read_entries(text: str, form: str, where: str = "entries") -> dict[str, str]
     try:
         quoted = csv.reader(io.StringIO(text), delimiter=mark)
         lines = quoted if form == "csv" else [row.split(mark) for row in text.splitlines()]
-        rows = [(number, row) for number, row in enumerate(lines, 1) if any(map(str.strip, row))]
+        filled = ((number, row) for number, row in enumerate(lines, 1) if any(map(str.strip, row)))
+        rows = [(number, row) for number, row in filled if len(row) > 1 or not row[0].startswith("#")]
         heads = [base(code_of(column)) for column in rows[0][1][:2]] if rows else []
         if heads == ["source", "target"] or (len({*heads} & NAMES.keys()) == 2):
             del rows[0]

@@ -19,7 +19,8 @@ _WORD = rf"{_LETTER}\d_"
 _FORMAT = r"[-+#0]*+\d*+(?:\.\d++)?(?:hh|h|ll|l|z|j|t)?[diouxXeEfFgGcspn@]"  # of printf
 _PLACEHOLDER = (
     r"\{\{\s*+[\w.-]++\s*+\}\}|[$%#]?\{[\w.-]*+(?:![rsa])?(?::[^{}\s]*+)?\}"
-    rf"|%\([\w.-]++\){_FORMAT}|%(?:\d++\$)?{_FORMAT}(?![{_LETTER}])"
+    # "%d%%" is a number of percent, and "%ss" has the s of a plural
+    rf"|%\([\w.-]++\){_FORMAT}(?:%%)?|%(?:\d++\$)?(?:{_FORMAT}(?:%%|(?![{_LETTER}]))|[ds](?=s(?![{_LETTER}])))"
     rf"|%(?:L?\d\d?|(?<!\d%)[A-Z][A-Z0-9_]++)(?![{_WORD}])(?:%(?![{_WORD}]))?"  # of Qt, and %PRODUCTNAME
     r"|\$\(\w++\)|\$[A-Za-z_][\w.]*+\$|\#[A-Za-z_]\w*+\#|\{%[^{}%]*+%\}|\[X\d++X\]"  # the last is Weblate's
     rf"|(?<![{_WORD}])(?:https?|ftp)://[!#-;=?-~]*[A-Za-z0-9/=#&%+-]"
@@ -27,6 +28,8 @@ _PLACEHOLDER = (
 )
 MARKUP = re.compile(rf"(?P<tag>{_TAG})|(?P<placeholder>{_PLACEHOLDER})", re.DOTALL)
 _OPENER = re.compile(r"[<{%$#@]|:(?=//)|\[(?=X)")  # all markup has one of them
+# Pieces of placeholders, by a character of theirs; 50% and the Turkish %50 are none.
+_PIECES = {"{": re.compile("[{}]"), "%": re.compile(r"%\(\w*+\)?|(?<![\d\s])%(?!\d)|%(?=[^\W\d])")}
 MAX_PASSES = 8  # of removing markup that only the removal of other markup has made
 _NAME = re.compile(r"</?([A-Za-z_][\w:.-]*+)")
 # HTML elements without content, which need no slash.
@@ -108,6 +111,22 @@ def read_markup(sentence: str, tags: Collection[str] = ()) -> Marked:
         moved = _moved(items, more, len(rest))
         text, items = rest, sorted([*moved, *others], key=lambda item: item.position)
     return _matched(text, items)
+
+
+def without_made_up(translation: str, source: str) -> str:
+    """A translation without markup, and without pieces of it such as ``{`` and ``%(``.
+
+    Args:
+        translation: as the model wrote it.
+        source: the text that it read, which has no markup; pieces that it has may stand in the translation.
+    """
+    found = (match[0] for match in find_markup(translation))
+    own = all(text[1:].isdigit() and text[1:] in source for text in found)  # the Turkish %50, of 50%
+    text = translation if own else read_markup(translation).text
+    for character, piece in _PIECES.items():
+        if character not in source:
+            text = piece.sub("", text)
+    return text
 
 
 def find_markup(text: str) -> list[re.Match[str]]:
