@@ -263,6 +263,15 @@ def test_a_sentence_without_quotes_is_told(run: Path, translate_command: Command
     assert translate_command("text", run, "you love Mr. Paul .").err == ""
 
 
+def test_many_lines_in_another_language_are_told(run: Path, translate_command: Command) -> None:
+    german = ["Das ist ein sehr altes Haus .", "Wir haben gestern zu viel gegessen .", "Ich weiß es nicht ."]
+    says = "warning: most lines look like German, and the run reads English"
+    assert says in translate_command("text", run, stdin="\n".join(german * 100).encode()).err
+    english = ["that is a very old house .", "we ate too much yesterday .", "I do not know what you want ."]
+    assert "look like" not in translate_command("text", run, stdin="\n".join(english * 100).encode()).err
+    assert "look like" not in translate_command("text", run, stdin="\n".join(german).encode()).err
+
+
 def test_a_run_is_no_sentence(run: Path, translate_command: Command) -> None:
     for command, hint in (("text", "--ensemble"), ("align", "align compare RUN SOURCE --with RUN")):
         refusal = translate_command(command, run, run, SENTENCE).refusal()

@@ -36,6 +36,7 @@ from translate.cli.text_options import (
 )
 from translate.config.names import counted, shorten, shown_path
 from translate.errors import LineError, UserError
+from translate.text.languages import FEWEST, NAMES, base, language_name, likely_languages
 from translate.text.markup import find_markup
 from translate.text.sentences import split
 
@@ -108,7 +109,10 @@ def text(
     if len(words) > 1 and all(word.isascii() and f"a{word.strip('.,!?')}".isalpha() for word in words):
         print_note(f"{len(words)} sentences of one word each; a sentence of several is put in quotes")
     if translator.reads == "text" and any(_are_sentences(word) for word in words):
-        print_note("several sentences in one pair of quotes are translated as one, which may leave some out")
+        print_note(
+            "several sentences in one pair of quotes are translated as one, which may leave some out; put each "
+            "in its own quotes, or translate file, which finds them in a .txt"
+        )
     for setting in filter(re.compile(r"[a-z_]+[._][a-z_.]+=\S*").fullmatch, words):
         print_note(f"{shorten(setting)} is translated; settings here are options (see translate text --help)")
     if translator.reads == "text" and len(words) == 1 and re.fullmatch(r"[\w/-]+(\.[a-z]{2,5})+", words[0]):
@@ -123,8 +127,11 @@ def text(
         translator.warnings,
         stream=sentences is None or sentences == ["-"],
     )
-    bar, reading = progress(), Counter[str]()
+    bar, reading, looked = progress(), Counter[str](), translator.reads != "text"
     for block in documents.follow(_blocks(sentences, reading), most):
+        if not looked and len(block) >= FEWEST:
+            looked = True
+            _check_language([line.text for line in block], base(translator.languages[0]))
         for row in tolerant.rows(block):
             print(row)
         sys.stdout.flush()
@@ -181,6 +188,15 @@ def _blocks(sentences: list[str] | None, warnings: Counter[str]) -> Iterator[lis
 def _are_sentences(text: str) -> bool:
     """Whether a text has several sentences with letters."""
     return sum(any(map(str.isalpha, text[start:end])) for start, end in split(text)) > 1
+
+
+def _check_language(lines: list[str], expected: str) -> None:
+    """Warn if many lines look like another language than the run reads: it takes any letters for its own."""
+    (found,) = likely_languages(lines)
+    if expected in NAMES and found not in (None, expected):
+        print_warning(
+            f"most lines look like {language_name(str(found))}, and the run reads {language_name(expected)}"
+        )
 
 
 def _refuse_file(run: Path, sentences: list[str], *, pictures: bool) -> None:
