@@ -347,7 +347,5 @@ class Translator:
             self.warnings[kind] += count
 
     def _reader(self, search: SearchConfig | None = None) -> SentenceReader:
-        limit = (search or self.search).max_source_pieces
-        if self.model.max_target_length is not None:  # learned positions have the same limit on both sides
-            limit = min(limit, self.model.max_target_length - 1)
+        limit = self.model.within_positions((search or self.search).max_source_pieces + 1) - 1
         return SentenceReader(self.tokenizers.source, limit, self.context, self.tagged)

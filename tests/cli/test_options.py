@@ -1,10 +1,8 @@
-from typing import get_args
-
 import pytest
 
 from translate.alignment import formats
 from translate.cli.align import options as align_options
-from translate.cli.options import MachineOptions, Symmetrisation, TranslationMachine, check_languages
+from translate.cli.options import MachineOptions, TranslationMachine, check_languages
 from translate.cli.text_options import (
     AlignmentOptions,
     LengthOptions,
@@ -14,7 +12,6 @@ from translate.cli.text_options import (
 )
 from translate.errors import UserError
 from translate.figures.figure import check_extension
-from translate.links.symmetrise import SYMMETRISATIONS
 
 
 @pytest.mark.parametrize(
@@ -46,7 +43,6 @@ def test_names_that_are_no_codes_tell_no_language() -> None:
 
 def test_names_that_help_lists_are_those_of_the_library() -> None:
     """The command line spells them out, so that `--help` need not import numpy."""
-    assert get_args(Symmetrisation) == SYMMETRISATIONS
     assert (align_options.LINKS, align_options.TABLES) == (formats.LINKS, formats.TABLES)
     for suffix in align_options.PICTURES:
         assert check_extension(f"a{suffix}").suffix == suffix

@@ -40,7 +40,7 @@ def test_keys_and_public_contradict(translate_command: Command, tiny_run: Path, 
         (["RUN", "RUN"], "two runs are called transformer"),
         (["=RUN"], "expected a name"),
         (["x" * 61 + "=RUN"], "expected a name"),
-        (["RUN", "--key-file", "none.txt"], "no such file of keys"),
+        (["RUN", "--key-file", "none.txt"], "no such file; expected a file of keys"),
         (["RUN", "--languages", "en-fr"], "expected NAME=SOURCE-TARGET"),
         (["RUN", "--languages", "other=en-fr"], "no run is called other"),
         (["RUN", "--host", "127.0.0.1", "--port", "70000"], "port"),
@@ -71,7 +71,9 @@ def test_a_missing_package_is_named_with_its_remedy(
         monkeypatch.delitem(sys.modules, name)  # imported again, as by a new process
     monkeypatch.setitem(sys.modules, package.replace("-", "_"), None)
     says = translate_command("serve", tiny_run).refusal()
-    assert says.startswith(f"error: translate serve needs the package {package}; make install EXTRAS=")
+    assert says.startswith(
+        f"error: translate serve needs the package {package}, which is not installed; make"
+    )
 
 
 def test_ensembles_by_name() -> None:

@@ -261,7 +261,7 @@ def refused(model: Path | str, out: Path) -> str:
         ("config.json", None, "no model; expected a folder as the Hugging Face hub"),
         ("model.safetensors", None, "no weights; expected model.safetensors or pytorch_model.bin"),
         ("model.safetensors", b"cut short", "damaged or cut short"),
-        ("source.spm", None, "missing; expected the SentencePiece model of a Marian, not BPE"),
+        ("source.spm", None, "no such file; expected the SentencePiece model of a Marian, not BPE"),
         ("target.spm", b"\xffno message", "no SentencePiece model"),
         ("vocab.json", b'{"<pad>": 47, "</s>": 0, "<unk>": 1}', "of the SentencePiece models, such as"),
         ("vocab.json", b"[]", "expected names and values"),

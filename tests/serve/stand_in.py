@@ -7,7 +7,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import pairwise
 from typing import Any
 
-from translate.serve.live_page import headers, live_files
+from translate.serve.live_page import HEADERS, live_files
 from translate.text.words import split_words
 
 FRENCH = {"I": "je", "love": "aime", "you": "toi", "green": "vertes", "apples": "pommes", "the": "les"}
@@ -115,7 +115,7 @@ class _Handler(BaseHTTPRequestHandler):
         path = self.path.partition("?")[0]
         if path in live_files():
             file = live_files()[path]
-            self._send(file.content, file.media_type, headers())
+            self._send(file.content, file.media_type, HEADERS)
         elif path == "/v1/models":
             self._json({"models": MODELS})
         elif path == "/frontend/settings":

@@ -128,7 +128,7 @@ def test_sentences_are_split_as_asked(
         ({"entries": "love\tvoit\nlove\tchat"}, "line 2: the term stands twice"),
         ({"entries": "love"}, "line 1"),
         ({"entries": "\n"}, "0 lines"),
-        ({"entries": "love\t\U0001f600"}, "cannot write"),
+        ({"entries": "love\t\U0001f600"}, "not in the run's target vocabulary"),
         ({"entries": "a\tb", "entries_format": "xls"}, "entries_format"),
         ({"entries": "a\tb", "name": ""}, "name"),
         ({"entries": "a\tb", "target_lang": "zz"}, "not supported"),

@@ -37,7 +37,7 @@ def test_the_command_of_the_container(served: list[Any], tiny_run: Path) -> None
     assert line[:2] == ["translate", "serve"]
     line[line.index("/srv/run")] = str(tiny_run)
     assert run([*line[1:], "--port", "0"]) == 0
-    assert served[0].runs == [str(tiny_run)]
+    assert served[0].runs == {tiny_run.name: [tiny_run]}
     assert "5000" in instructions("EXPOSE")  # the default port
     assert "/ready" in instructions("HEALTHCHECK")[0]
     assert instructions("USER") == ["translate"]
@@ -56,5 +56,5 @@ def test_the_command_of_the_service(served: list[Any], tiny_run: Path, tmp_path:
     program, *arguments = shlex.split(line.replace("/srv/translate/run", str(tiny_run)).replace("5000", "0"))
     assert Path(program).name == "translate"
     assert run(arguments) == 0
-    assert served[0].key_file == str(keys)
+    assert served[0].address.key_file == keys
     assert served[0].work.drain + 5 < int(settings["TimeoutStopSec"])

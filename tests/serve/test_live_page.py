@@ -13,7 +13,7 @@ import pytest
 from tests.figures.browser import Browser, in_chromium
 from tests.serve import node
 from tests.serve.stand_in import StandIn
-from translate.serve.live_page import headers, live_files
+from translate.serve.live_page import HEADERS, live_files
 
 TEXT = "I love you . the green apples ."
 TRANSLATION = "document.getElementById('translation').textContent"
@@ -86,7 +86,7 @@ def mistakes(browser: Browser) -> list[Any]:
 
 
 def test_the_policy_is_strict() -> None:
-    policy = dict(part.strip().split(" ", 1) for part in headers()["Content-Security-Policy"].split(";"))
+    policy = dict(part.strip().split(" ", 1) for part in HEADERS["Content-Security-Policy"].split(";"))
     assert policy["default-src"] == policy["form-action"] == policy["base-uri"] == "'none'"
     assert policy["script-src"] == policy["style-src"] == policy["connect-src"] == "'self'"
     assert not any("unsafe" in each or "http" in each or "*" in each for each in policy.values())

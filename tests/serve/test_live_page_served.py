@@ -10,7 +10,7 @@ from tests.figures.browser import Browser, in_chromium
 from tests.serve.client import Client
 from tests.serve.conftest import KEY
 from tests.serve.test_live_page import STATUS, TRANSLATION, mistakes, type_text, until
-from translate.serve.live_page import headers, live_files
+from translate.serve.live_page import HEADERS, live_files
 from translate.serve.web.keys import Keys
 from translate.translator import Translator
 
@@ -22,7 +22,7 @@ def test_every_file_is_served_with_its_policy(client: Client, path: str) -> None
     reply = client.ask("GET", path)
     assert (reply.status, reply.body) == (200, live_files()[path].content)
     assert reply.headers["content-type"] == live_files()[path].media_type
-    for name, value in headers().items():
+    for name, value in HEADERS.items():
         assert reply.headers[name.lower()] == value
 
 

@@ -302,13 +302,8 @@ class AlignmentChoice:
 
     def check(self, model: Seq2Seq) -> None:
         """Raise UserError if the model has no such layer or head."""
-        if self.layer >= model.num_attention_layers:
-            raise UserError(
-                f"alignment layer {self.layer} does not exist: "
-                f"the model has {model.num_attention_layers}, counted from 0"
-            )
-        if max(self.heads) >= model.num_attention_heads:
-            raise UserError(
-                f"alignment head {max(self.heads)} does not exist: "
-                f"the model has {model.num_attention_heads}, counted from 0"
-            )
+        layers, heads = model.num_attention_layers, model.num_attention_heads
+        for kind, number, count in (("layer", self.layer, layers), ("head", max(self.heads), heads)):
+            if number >= count:
+                message = f"alignment {kind} {number} does not exist: the model has {count}, counted from 0"
+                raise UserError(message)

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -108,19 +107,18 @@ def compare_methods(
     golds: Sequence[Gold] | None = None,
     *,
     batch_size: int | None = None,
-    progress: Callable[[str, int], None] | None = None,
+    progress: Callable[[int], None] | None = None,
 ) -> MethodReport:
     """Align pairs by each method, and compare the results.
 
     Args:
         choice: the attention that is shown.
         golds: gold links of the pairs, if known.
-        progress: called after each batch with the method and the number of pairs aligned.
+        progress: called after each batch with the number of pairs that one method has aligned.
     """
     found = {}
     for method in METHODS:
-        advance = None if progress is None else partial(progress, method)
-        found[method] = align(model, pairs, choice, method=method, batch_size=batch_size, progress=advance)
+        found[method] = align(model, pairs, choice, method=method, batch_size=batch_size, progress=progress)
     scores = {}
     if golds is not None:
         scores = {method: score([a.links() for a in aligned], golds) for method, aligned in found.items()}

@@ -1,6 +1,5 @@
 """``translate backtranslate``: synthetic pairs from monolingual text, to train on beside real ones."""
 
-import json
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -9,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
-from translate.cli.console import as_unicode, going_on, print_note, print_warnings, progress
+from translate.cli.console import as_unicode, going_on, print_note, print_result, print_warnings, progress
 from translate.cli.options import (
     AsJson,
     BeamSize,
@@ -115,8 +114,7 @@ def backtranslate(
             plan=_plan(runs, options, machine),
             progress=bar.update,
         )
-    summary = "\n".join([*counts.summary_lines(), f"written to {out}"])
-    print(json.dumps(counts.record()) if as_json else summary)
+    print_result(counts.record(), [*counts.summary_lines(), f"written to {out}"], as_json=as_json)
     for translator in translators:
         print_warnings(translator)
 

@@ -1,6 +1,5 @@
 """``translate compare``: is one run better than another, and on which sentences do they differ most?"""
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,7 +7,7 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 
 import typer
 
-from translate.cli.console import print_warnings
+from translate.cli.console import print_result, print_warnings
 from translate.cli.options import (
     AsJson,
     BeamSize,
@@ -101,7 +100,7 @@ def compare(
     for path in runs.values():
         check_direction(path, test.name, "--reference", *(files.reference or ()))
     record = _record(given, test, comparing, machine)
-    print(json.dumps(record) if as_json else "\n".join(_lines(record)))
+    print_result(record, _lines(record), as_json=as_json)
     if comparing.figure:
         from translate.figures.plots import draw_lengths
 

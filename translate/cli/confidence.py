@@ -1,11 +1,8 @@
 """``translate confidence``: count how often words are right, by the probability that the model gave them."""
 
-import json
-from pathlib import Path
-from typing import Annotated
-
-from translate.cli.console import print_warnings
-from translate.cli.options import AsJson, MachineOptions, Run, check_direction, flag, option, with_groups
+from translate.cli.align.options import DataFromRun, SourceFile, TargetFile
+from translate.cli.console import print_result, print_warnings
+from translate.cli.options import AsJson, MachineOptions, Run, check_direction, with_groups
 from translate.errors import UserError
 
 
@@ -13,11 +10,9 @@ from translate.errors import UserError
 def confidence(
     run: Run,
     *,
-    source: Annotated[Path | None, option("FILE", "Source sentences, one a line.")] = None,
-    reference: Annotated[Path | None, option("FILE", "Their translations.")] = None,
-    data_from_run: Annotated[
-        bool, flag("--data-from-run", "Read the files or download the corpus that the run names; trust it.")
-    ] = False,
+    source: SourceFile = None,
+    reference: TargetFile = None,
+    data_from_run: DataFromRun = False,
     as_json: AsJson = False,
     machine: MachineOptions,
 ) -> None:
@@ -49,11 +44,9 @@ def confidence(
     found = count(translator, pairs.source, pairs.target, pairs.name, pairs.context)
     place = store(run, found, translator.model)
     print_warnings(translator)
-    if as_json:
-        print(json.dumps(found.described()))
-        return
-    print("probability     words   right")
+    lines = ["probability     words   right"]
     for band in found.bands:
         share = f"{100 * band.right / band.words:.1f} %" if band.words else ""
-        print(f"{band.start:.2f} to {band.end:.2f}  {band.words:7,}  {share:>7}")
-    print(f"{found.pairs:,} pairs of {found.split}; stored in {place}")
+        lines.append(f"{band.start:.2f} to {band.end:.2f}  {band.words:7,}  {share:>7}")
+    lines.append(f"{found.pairs:,} pairs of {found.split}; stored in {place}")
+    print_result(found.described(), lines, as_json=as_json)

@@ -3,6 +3,7 @@
 import codecs
 import errno
 import io
+import json
 import os
 import sys
 import warnings
@@ -10,7 +11,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 from translate.config.names import escaped
@@ -42,6 +42,11 @@ def _print_line(kind: str, message: object) -> None:
 print_error = partial(_print_line, "error")
 print_warning = partial(_print_line, "warning")
 print_note = partial(_print_line, "note")
+
+
+def print_result(record: Any, lines: Iterable[str], *, as_json: bool) -> None:
+    """Print the result of a command: a value as JSON on one line, or lines for people."""
+    print(json.dumps(record) if as_json else "\n".join(lines))
 
 
 def print_notices() -> None:
@@ -135,14 +140,6 @@ def unbuffer_lines() -> None:
 def silence_stdout() -> None:
     """Give up standard output after its reader has left, so that Python's last flush raises no error."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def is_file(name: str) -> bool:
-    """Whether what is given as a sentence is the name of a file."""
-    try:
-        return Path(name).is_file()
-    except OSError:  # longer than a name can be
-        return False
 
 
 def input_lines(counts: Counter[str]) -> Iterator[str]:

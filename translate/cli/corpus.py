@@ -36,9 +36,7 @@ def corpus(
     composed = compose([f"data={data}", *(overrides or [])], check=check_config)
     settings = check_config(composed).data
     found = load_corpus(settings, apart=True)
-    for line in found.summary_lines():
-        print(line)
+    print(*found.summary_lines(), sep="\n")
     if settings.kind == "grammar":
         print("no run has these validation and test pairs in its training text, data=grammar included")
-    for path in write_corpus(found, out):
-        print(path)
+    print(*write_corpus(found, out), sep="\n")

@@ -57,13 +57,10 @@ def file(
     from translate.text.bounded import read_bounded
     from translate.text.documents import previous_sentences
     from translate.text.file_writing import aside
-    from translate.text.lines import missing
+    from translate.text.lines import check_file
 
     languages = languages_of(run)
-    if not document.exists():
-        raise UserError(f"{shown_path(document)}: {missing(document)}")
-    if document.is_dir():
-        raise UserError(f"{shown_path(document)}: a folder; expected one file")
+    check_file(document)
     if document.suffix.lower() not in FORMATS:
         raise UserError(
             f"{shown_path(document)}: unknown kind of file; expected one of {', '.join(FORMATS)}; for "

@@ -29,8 +29,6 @@ def flag(name: str, help: str) -> Any:
     return typer.Option(name, help=help)
 
 
-Symmetrisation = Literal["intersection", "union", "grow-diag", "grow-diag-final", "grow-diag-final-and"]
-
 Run = Annotated[Path, typer.Argument(metavar="RUN", help="Run directory.")]
 Threads = Annotated[int | None, option("N", "CPU threads. Default: torch chooses.", min=1, max=1024)]
 Plugins = Annotated[

@@ -101,10 +101,7 @@ def _recipe(
 
     values: Any = {}
     if file is not None:
-        try:
-            values = read_yaml(file) or {}
-        except FileNotFoundError:
-            raise UserError(f"{file}: no such file; expected a recipe in YAML") from None
+        values = read_yaml(file, expected="a recipe in YAML") or {}
         if not isinstance(values, dict):
             raise UserError(f"{file}: expected settings such as source_language: en")
     for setting in settings:

@@ -2,10 +2,8 @@
 
 import gc
 import ipaddress
-import json
 import os
-from dataclasses import asdict, dataclass, replace
-from importlib.util import find_spec
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,7 +13,7 @@ import typer
 
 from translate.cli.console import INTERRUPTED, print_error, print_note
 from translate.cli.options import Engine, TranslationMachine, flag, option, with_groups
-from translate.errors import UserError, install
+from translate.errors import UserError, optional
 from translate.serve.limits import ServiceLimits
 
 if TYPE_CHECKING:
@@ -93,12 +91,13 @@ class ServeMachine(TranslationMachine):
 class ServerSettings:
     """All that a worker needs to know; see :func:`application`."""
 
-    runs: list[str]
-    key_file: str | None
+    runs: dict[str, list[Path]]  # of each name
+    languages: dict[str, tuple[str, str]]  # that the command gives to names
+    address: AddressOptions
     limits: LimitOptions
     work: WorkOptions
     machine: ServeMachine
-    folder: str  # for files of clients
+    folder: Path  # for files of clients
 
     def build(self) -> "ASGIApp":
         """Load the models; gives the application.
@@ -108,7 +107,7 @@ class ServerSettings:
         """
         import torch
 
-        from translate.serve.catalogue import named_runs, open_catalogue, read_languages
+        from translate.serve.catalogue import open_catalogue
         from translate.serve.monitoring import Log
         from translate.serve.service import Service
         from translate.serve.web.application import build_application
@@ -116,16 +115,15 @@ class ServerSettings:
 
         log = Log()
         log.relay(*LOGGERS)
-        named, machine = named_runs(self.runs), self.machine
+        machine = self.machine
         if self.work.workers > 1 and machine.threads is None:
             machine = replace(machine, threads=max(1, torch.get_num_threads() // self.work.workers))
-        languages = read_languages(self.work.languages or (), list(named))
-        keys = Keys() if self.key_file is None else Keys.read(Path(self.key_file))
-        models = open_catalogue(named, languages, machine.load, machine.batch_size)
+        keys = Keys() if self.address.key_file is None else Keys.read(self.address.key_file)
+        models = open_catalogue(self.runs, self.languages, machine.load, machine.batch_size)
         for served in models.models:
             if (note := served.translator.engine.note) is not None:
                 log.write("engine", model=served.name, note=note)
-        service = Service(models, self.limits.bounds(), keys, log, Path(self.folder))
+        service = Service(models, self.limits.bounds(), keys, log, self.folder)
         gc.freeze()  # the models stay to the end; no collection visits them
         log.write("ready", models=[served.name for served in models.models])
         return build_application(service)
@@ -155,8 +153,7 @@ def serve(
       translate serve runs/mine --host 0.0.0.0 --key-file keys.txt
     """
     for name in NEEDED:
-        if find_spec(name) is None:
-            raise UserError(f"translate serve needs the package {name.replace('_', '-')}; {install('serve')}")
+        optional(name, "translate serve", "serve")
     from translate.runs.run_directory import check_is_run
     from translate.serve.catalogue import named_runs, read_languages
 
@@ -171,18 +168,20 @@ def serve(
     from translate.serve.web.keys import Keys
     from translate.serve.web.server import listen
 
-    read_languages(work.languages or (), list(named))
+    codes = read_languages(work.languages or (), list(named))
     if address.key_file is not None:
         Keys.read(address.key_file)
-    key_file = None if address.key_file is None else str(address.key_file)
     with listen(address.host, address.port) as listener, TemporaryDirectory(prefix="translate-") as folder:
         try:
-            _serve(ServerSettings(runs, key_file, limits, work, machine, folder), listener)
+            settings = ServerSettings(named, codes, address, limits, work, machine, Path(folder))
+            _serve(settings, listener)
         except KeyboardInterrupt:
             raise SystemExit(INTERRUPTED) from None  # without a line in a log of JSON
 
 
 def _serve(settings: ServerSettings, listener: "socket.socket") -> None:
+    from pydantic import TypeAdapter
+
     from translate.serve.monitoring import Log
     from translate.serve.web.server import configured, run_server, run_workers
 
@@ -193,7 +192,7 @@ def _serve(settings: ServerSettings, listener: "socket.socket") -> None:
     if workers == 1:
         run_server(configured(settings.build(), drain), listener)
         return
-    os.environ[SETTINGS] = json.dumps(asdict(settings))
+    os.environ[SETTINGS] = TypeAdapter(ServerSettings).dump_json(settings).decode()
     Log().relay(*LOGGERS)
     run_workers(configured(f"{__name__}:application", drain, workers), listener)
 

@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 import re
 import shlex
 import sys
@@ -17,14 +18,13 @@ import typer
 from translate.cli.console import (
     as_unicode,
     input_lines,
-    is_file,
     print_note,
     print_warning,
     print_warnings,
     progress,
 )
 from translate.cli.options import Run, TranslationMachine, note_unfinished, print_engine, with_groups
-from translate.cli.source_options import LineInDocument, PictureInput, TextDocuments, most_context
+from translate.cli.source_options import LineInDocument, PictureInput, TextDocuments
 from translate.cli.text_options import (
     AlignmentOptions,
     LengthOptions,
@@ -96,10 +96,7 @@ def text(
       translate text runs/mine --markup "A <b>man</b> has {0} dogs."
       translate file runs/mine note.docx --out note.fr.docx
     """
-    from translate.runs.run_directory import check_is_run
-
     check_sampling(search, samples)
-    check_is_run(run)
     translator = machine.load_ensemble(run, search.ensemble)
     if any(vars(alignment).values()):
         note_unfinished(run)
@@ -205,7 +202,7 @@ def _refuse_file(run: Path, sentences: list[str], *, pictures: bool) -> None:
 
     if others := [name for name in sentences if is_run(Path(name))]:
         raise UserError(f"{shown_path(others[0])} is a run; to join several, write: --ensemble {others[0]}")
-    for name in filter(is_file, sentences):
+    for name in filter(os.path.isfile, sentences):
         from translate.serve.documents import FORMATS
 
         path, file, folder = Path(name), shlex.quote(name), shlex.quote(str(run))
@@ -225,7 +222,7 @@ def _translate(
     """The translation of each line of a block."""
     from translate.runs.runtime import translate_all
 
-    context = [line.previous for line in block] if most_context(translator) else None
+    context = [line.previous for line in block] if translator.most_context else None
     lines = [line.text for line in block]
     own = replace(options, context=context, constraints=terms.constraints(lines))
     results = translate_all(translator, lines, options=own)

@@ -142,19 +142,18 @@ class SampleOptions:
 
 def check_sampling(search: SearchOptions, samples: SampleOptions) -> None:
     """Raise :class:`UserError` for options of samples without samples, or of the beam with samples."""
-    if not samples.sample and samples.mbr is None:
-        for name in ("temperature", "top_k", "top_p", "seed"):
-            if getattr(samples, name) is not None:
-                raise UserError(f"{_flag(name)} is for samples: add --sample or --mbr N")
-        return
-    for name in ("beam_size", "coverage_penalty"):
-        if getattr(search, name) is not None:
-            raise UserError(
-                f"{_flag(name)} is for beam search, but --sample and --mbr draw samples: leave it out"
-            )
-    for name in ("length_penalty", "length_normalisation") if samples.mbr is not None else ():
-        if getattr(search, name) is not None:
-            raise UserError(f"{_flag(name)} changes nothing that --mbr finds: leave it out")
+    given, by_risk = {**vars(search), **vars(samples)}, samples.mbr is not None
+    draws = samples.sample or by_risk
+    of_beams = "is for beam search, but --sample and --mbr draw samples: leave it out"
+    idle = {
+        "temperature top_k top_p seed": (not draws, "is for samples: add --sample or --mbr N"),
+        "beam_size coverage_penalty": (draws, of_beams),
+        "length_penalty length_normalisation": (by_risk, "changes nothing that --mbr finds: leave it out"),
+    }
+    for names, (without_effect, why) in idle.items():
+        for name in names.split():
+            if without_effect and given[name] is not None:
+                raise UserError(f"--{name.replace('_', '-')} {why}")
 
 
 def search_config(
@@ -167,11 +166,6 @@ def search_config(
     """
     options: dict[str, Any] = {**asdict(search), **asdict(lengths), **asdict(samples)}
     options["sample"] = samples.sample or (None if search.beam_size is None else False)
-    # Arguments of the call, not of the search
-    for name in ("prefix", "constraint", "glossary", "ensemble", "mbr"):
-        del options[name]
-    return replace(default, **{name: value for name, value in options.items() if value is not None})
-
-
-def _flag(name: str) -> str:
-    return "--" + name.replace("_", "-")
+    known = vars(default)  # the others are arguments of the call
+    given = {name: value for name, value in options.items() if name in known and value is not None}
+    return replace(default, **given)

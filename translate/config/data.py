@@ -287,7 +287,7 @@ def _member(mixture: DataConfig, name: str, values: dict[str, Any]) -> Member:
     if unknown := next((key for key in values if key not in known), None):
         near = nearest(str(unknown), known | {"choice", "weight", "tag"})
         near = f"train.{unknown}" if unknown in ("source", "target") else near
-        hint = did_you_mean(near and f"data.{where}.{near}")
+        hint = did_you_mean(near, f"data.{where}")
         raise UserError(f"{where}.{shorten(unknown)}: unknown key{hint}")
     for key in ("source_language", "target_language"):
         language = getattr(mixture, key)

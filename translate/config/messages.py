@@ -81,9 +81,8 @@ def explain(error: ValidationError, annotation: Any, path: str, value: Any) -> s
     if first["type"] in ("unexpected_keyword_argument", "invalid_key"):
         key = location.pop()
         where, section, _ = _walk(location, annotation, path, value)
-        near = nearest(str(key), _field_names(section))
-        prefix = f"{where}." if where else ""
-        return f"{prefix}{shorten(str(key))}: unknown key{did_you_mean(near and prefix + near)}"
+        hint = did_you_mean(nearest(str(key), _field_names(section)), where)
+        return f"{where}.{shorten(str(key))}: unknown key{hint}".removeprefix(".")
     where, kind, got = _walk(location, annotation, path, value)
     if first["type"] == "missing" and is_dataclass(kind):
         return f"{where}.{location[-1]}: a value is required".removeprefix(".")

@@ -62,8 +62,15 @@ TWINS = {
 }
 
 
-def did_you_mean(suggestion: str | None) -> str:
-    """``; did you mean <suggestion>?``, or nothing; of two names that are taken for each other, both."""
+def did_you_mean(suggestion: str | None, section: str = "") -> str:
+    """``; did you mean <suggestion>?``, or nothing; of two names that are taken for each other, both.
+
+    Args:
+        suggestion: the nearest name, if any is near.
+        section: that has it, for a dotted path.
+    """
+    if suggestion and section:
+        suggestion = f"{section}.{suggestion}"
     if suggestion in TWINS:
         suggestion = " or ".join(f"{name} ({meaning})" for name, meaning in TWINS.items())
     if suggestion == "training.batch_tokens":  # elsewhere a batch is counted in sentences

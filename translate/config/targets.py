@@ -158,8 +158,7 @@ def _child(found: Any, part: str, reached: str, path: str) -> Any:
                 raise
     if not hasattr(found, part):
         names = [name for name in dir(found) if not name.startswith("_")]
-        near = nearest(part, names)
-        hint = did_you_mean(near and f"{reached}.{near}")
+        hint = did_you_mean(nearest(part, names), reached)
         raise UserError(f"{path}: there is no {shorten(part)} in {shorten(reached)}{hint}")
     return getattr(found, part)
 
@@ -179,8 +178,7 @@ def _bind(node: Mapping[str, Any], path: str, plugins: Sequence[str], provided: 
     is_ours = target.__module__.split(".")[0] in (PACKAGE, "torch")  # of a plugin, the user knows the limits
     for key, value in options.items():
         if isinstance(value, Mapping) and is_ours and not _is_target(value):
-            near = nearest(f"{key}_{next(iter(value), '')}", parameters)
-            hint = did_you_mean(near and f"{path}.{near}")
+            hint = did_you_mean(nearest(f"{key}_{next(iter(value), '')}", parameters), path)
             raise UserError(f"{path}.{key}: expected a section with _target_, got {show(value)}{hint}")
         if not _is_target(value):
             annotation = parameters[key].annotation if key in parameters else Any
@@ -213,8 +211,7 @@ def _check_names(
         if key in provided and not _is_target(value):
             raise UserError(f"{path}.{key}: this is given by the program and cannot be set")
         if key not in named and not is_open:
-            near = nearest(key, set(named) - set(provided))
-            hint = did_you_mean(near and f"{path}.{near}")
+            hint = did_you_mean(nearest(key, set(named) - set(provided)), path)
             raise UserError(f"{path}.{shorten(str(key))}: unknown option of {name}{hint}")
     for key in provided:
         if key not in named and not is_open:

@@ -43,10 +43,7 @@ def read_prepared(data: DataConfig) -> tuple[tuple[str, str], dict[str, Split]]:
 
 def _manifest(root: Path) -> dict[str, Any]:
     path = root / MANIFEST
-    try:
-        found = read_json(path, root=root, limit=MAX_MANIFEST)
-    except FileNotFoundError as error:
-        raise UserError(f"{shown_path(path)}: missing; expected a folder of translate prepare") from error
+    found = read_json(path, root=root, limit=MAX_MANIFEST, expected="a folder of translate prepare")
     if not isinstance(found, dict) or found.get("format") != FORMAT:
         got = shorten(found.get("format")) if isinstance(found, dict) else type(found).__name__
         raise UserError(f"{shown_path(path)}: expected a manifest of format {FORMAT}, got {got}")

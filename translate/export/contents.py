@@ -27,15 +27,12 @@ class Contents(Translator):
     @property
     def longest_source(self) -> int:
         """Largest number of source pieces, including end of sentence; learned positions limit it, too."""
-        longest, limit = self.search.max_source_pieces + 1, self.model.max_target_length
-        return longest if limit is None else min(longest, limit)
+        return self.model.within_positions(self.search.max_source_pieces + 1)
 
     @property
     def longest_target(self) -> int:
         """Largest number of target pieces, including end of sentence."""
-        longest = self.search.longest(self.longest_source)
-        limit = self.model.max_target_length
-        return longest if limit is None else min(longest, limit)
+        return self.model.within_positions(self.search.longest(self.longest_source))
 
     def encode(self, sentence: str) -> list[int]:
         """The source pieces of a sentence, cut to the longest source, with end of sentence."""

@@ -3,16 +3,13 @@
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import torch
 
-from translate.errors import UserError
 from translate.export.contents import Contents, Engine, require
 from translate.search.ctranslate2.choosing import EngineChoice
 from translate.search.ctranslate2.conversion import (
     Convertible,
-    Refusals,
     convert,
     refuse_attentions,
     transformer_of,
@@ -20,7 +17,6 @@ from translate.search.ctranslate2.conversion import (
 from translate.search.ctranslate2.ctranslate2_search import CTranslate2Search
 
 FORMAT = "ctranslate2"
-QUANTIZATIONS = ("float32", "int8", "int8_float32", "int16", "float16", "bfloat16")
 EXACT = "float32"
 
 
@@ -30,8 +26,7 @@ def export(contents: Contents, directory: Path, quantization: str = EXACT) -> En
     Args:
         contents: of a Transformer.
         directory: to be created.
-        quantization: one of ``QUANTIZATIONS``: the type of stored weights, and of computation if the
-            processor supports it.
+        quantization: the type of stored weights, and of computation if the processor supports it.
 
     Returns:
         The engine, which translates with the written files.
@@ -39,26 +34,17 @@ def export(contents: Contents, directory: Path, quantization: str = EXACT) -> En
     Raises:
         UserError: for a setting that CTranslate2 cannot represent, or if it is not installed.
     """
-    if quantization not in QUANTIZATIONS:
-        raise UserError(f"--quantization: expected one of {', '.join(QUANTIZATIONS)}, got {quantization!r}")
     model = transformer_of(contents.model, f"--format {FORMAT}")
-    refusals = Refusals(f"--format {FORMAT}")
-    refuse_attentions(model, refusals)
-    refusals.check()
+    refuse_attentions(model, f"--format {FORMAT}").check()
     library = require("ctranslate2", FORMAT)
     run = Convertible(
         model, contents.tokenizers, contents.choice, contents.longest_source, contents.longest_target
     )
     convert(library, run, directory, quantization)
     contents.tokenizers.save(directory / "tokenizer")
-    return _engine(library, contents, directory, quantization)
-
-
-def _engine(library: Any, contents: Contents, directory: Path, quantization: str) -> Engine:
     loaded = library.Translator(
         str(directory), device="cpu", compute_type=quantization, intra_threads=torch.get_num_threads()
     )
-    both, longest = contents.tokenizers, contents.longest_target
-    search = CTranslate2Search(library, loaded, both, contents.choice, longest)
+    search = CTranslate2Search(library, loaded, run)
     translator = replace(contents, engine=EngineChoice("ctranslate2", search))
     return partial(translator.translate, alignments=True)

@@ -26,7 +26,6 @@ from translate.text.lines import read_lines
 from translate.training.weights import model_tensors
 from translate.translator import Translator
 
-FORMATS = ("bundle", "ctranslate2", "onnx", "huggingface", "page")
 WITHOUT_CONTEXT = "note: the run reads previous sentences of a document; {} translates each one without them"
 
 
@@ -45,7 +44,7 @@ def export_run(
 
     Args:
         run: a run directory or a bundle.
-        export_format: one of ``FORMATS``.
+        export_format: as the command names it.
         out: folder to be created.
         sentences: file with sentences for the proof; by default generated ones, those of the run's validation
             split if it was trained on the embedded grammar. Files that the run names are not read.
@@ -113,9 +112,7 @@ def _write(
         return ctranslate2.export(contents, directory, quantization or ctranslate2.EXACT)
     if export_format == "onnx":
         return onnx.export(contents, directory)
-    if export_format == "huggingface":
-        return huggingface.export(contents, directory)
-    raise UserError(f"--format: expected one of {', '.join(FORMATS)}, got {export_format!r}")
+    return huggingface.export(contents, directory)
 
 
 def _validation(data: DataConfig, count: int) -> list[str]:

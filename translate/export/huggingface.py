@@ -20,7 +20,6 @@ from translate.models import Transformer
 from translate.models.transformer_layer import Layer
 from translate.runs.checkpoint import save_weights
 from translate.search.ctranslate2.conversion import (
-    Refusals,
     norm_of,
     num_heads_of,
     position_table,
@@ -73,8 +72,7 @@ def export(contents: Contents, directory: Path) -> Engine:
 
 
 def _refuse(model: Transformer) -> None:
-    refusals = Refusals(f"--format {FORMAT}")
-    refuse_attentions(model, refusals)
+    refusals = refuse_attentions(model, f"--format {FORMAT}")
     refusals.unless(norm_of(model) == "layer", "model.norm", norm_of(model), "layer")
     kind = model.source_positions.kind
     others = "sinusoidal, marian, learned, none; train with model.positions=sinusoidal for it"

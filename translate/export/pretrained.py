@@ -33,7 +33,7 @@ GENERATION = ("num_beams", "length_penalty", "early_stopping", "max_length")  # 
 FILES = ("*.json", "*.spm", "README.md")  # beside the weights
 MAX_JSON = 1 << 26  # bytes; vocabularies have up to a few MiB
 HUB_NAME = re.compile(r"[\w.-]{1,96}/[\w.-]{1,96}")
-NOT_READ = f"expected a folder as the Hugging Face hub has it, with config.json, or Marian's, with {DECODER}"
+EXPECTED = f"a folder as the Hugging Face hub has it, with config.json, or Marian's, with {DECODER}"
 POSITIONS = ("model.encoder.embed_positions.weight", "model.decoder.embed_positions.weight")
 # Names that may be those of one matrix, of which a file then holds any.
 TIED = ("model.shared.weight", "lm_head.weight")
@@ -176,10 +176,10 @@ def _find(name: str) -> tuple[Path, str]:
     folder = Path(name)
     if folder.is_dir():
         if not any((folder / file).is_file() for file in ("config.json", DECODER)):
-            raise UserError(f"{name}: no model; {NOT_READ}")
+            raise UserError(f"{name}: no model; expected {EXPECTED}")
         return folder, name
     if folder.exists():
-        raise UserError(f"{name}: a file; {NOT_READ}")
+        raise UserError(f"{name}: a file; expected {EXPECTED}")
     if not HUB_NAME.fullmatch(name):
         beside = [str(path) for path in folder.parent.iterdir()] if folder.parent.is_dir() else []
         hint = did_you_mean(nearest(name, beside))
@@ -200,10 +200,7 @@ def _find(name: str) -> tuple[Path, str]:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    try:
-        values = read_json(path, limit=MAX_JSON)
-    except FileNotFoundError as error:
-        raise UserError(f"{path}: no such file; {NOT_READ}") from error
+    values = read_json(path, limit=MAX_JSON, expected=EXPECTED)
     if not isinstance(values, dict):
         raise UserError(f"{path}: expected names and values, got {shorten(values)}")
     return values

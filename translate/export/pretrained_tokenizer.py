@@ -82,10 +82,10 @@ def read_tokenizers(pretrained: Pretrained) -> PretrainedTokenizers:
 
 def _read_model(path: Path) -> Any:
     """The message of a SentencePiece model."""
+    wanted = "the SentencePiece model of a Marian, not BPE"
+    content = read_bounded(path, limit=MAX_MODEL_BYTES, expected=wanted)
     try:
-        model = parse_model(read_bounded(path, limit=MAX_MODEL_BYTES))
-    except FileNotFoundError as error:
-        raise UserError(f"{path}: missing; expected the SentencePiece model of a Marian, not BPE") from error
+        model = parse_model(content)
     except ValueError as error:
         raise UserError(f"{path}: no SentencePiece model ({shorten(error)})") from error
     if not model.pieces:

@@ -7,7 +7,6 @@ ONNX graphs run in ONNX Runtime's WebAssembly; the search and the tokenizer are 
 import json
 from collections.abc import Sequence
 from dataclasses import replace
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,8 @@ from translate.export import onnx
 from translate.export.browser_runtime import read_runtime
 from translate.export.contents import Contents, Engine
 from translate.export.onnx_search import Graphs
+from translate.figures.page import asset
+from translate.serve.catalogue import Served
 from translate.serve.live_page import index_text, shared_files
 from translate.serve.word_confidence import stored
 from translate.text.own_tokenizers import USER_DEFINED
@@ -78,20 +79,13 @@ def export(contents: Contents, directory: Path, runtime: Path | None) -> Engine:
 
 def _description(contents: Contents, names: Sequence[str], num_memories: int) -> dict[str, Any]:
     """The facts about the model that the page needs."""
-    search, model = contents.search, contents.model
     source, target = contents.languages
-    choice, counted = contents.choice, stored(contents.directory.path, model)
+    counted = stored(contents.directory.path, contents.model)
     return {
-        "name": f"{source}-{target}",
-        "source": source,
-        "target": target,
-        "layers": model.num_attention_layers,
-        "heads": model.num_attention_heads,
-        "choice": {"layer": choice.layer, "heads": list(choice.heads), "shift": choice.shift},
-        "confidence": None if counted is None else counted.described(),
+        **Served(f"{source}-{target}", source, target, contents, counted).described(),
         "tokenizers": names,
         "memories": num_memories,
-        **{name: getattr(search, name) for name in SEARCHED},
+        **{name: getattr(contents.search, name) for name in SEARCHED},
         "longest_source": contents.longest_source - 1,
         "longest_target": contents.longest_target,
     }
@@ -99,14 +93,13 @@ def _description(contents: Contents, names: Sequence[str], num_memories: int) ->
 
 def page_files() -> dict[str, str]:
     """The texts of the page by their paths, beside the model and the runtime."""
-    own = resources.files("translate.export") / "assets"
     policy = f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
     files = shared_files() | {
         "index.html": index_text(
             policy=policy, noscript=NO_SCRIPT, placeholder="Type or paste text", status=LOADING
         )
     }
-    return files | {f"assets/{name}": (own / name).read_text(encoding="utf-8") for name in SCRIPTS}
+    return files | {f"assets/{name}": asset(name, "translate.export") for name in SCRIPTS}
 
 
 def _engine(contents: Contents, graphs: Graphs) -> Engine:

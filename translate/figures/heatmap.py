@@ -120,7 +120,7 @@ def draw_heads(
     Words are written beside the outer panels if they are few.
 
     Args:
-        weights: (layers, heads, T, S).
+        weights: (layers, heads, T, S), a row for each target word and a column for each source word.
         path: the figure, png, pdf or svg by extension.
         chosen: a layer and some of its heads, to be framed.
         shift: 1 if the rows are those of inputs.
@@ -131,14 +131,11 @@ def draw_heads(
     Raises:
         UserError: for another extension, an unknown colour map or font, no words, or a path that cannot be
             written.
-        ValueError: if the weights do not have a row for each target word and a column for each source word.
     """
     path, colours = check_extension(path), find_colour_map(style.colours)
-    expected = (len(target_words), len(source_words))
-    if weights.ndim != 4 or weights.shape[2:] != expected:
-        raise ValueError(f"weights have shape {weights.shape}, expected (layers, heads, *{expected})")
     if not weights.size:
-        raise UserError(f"{path}: nothing to draw: {expected[1]} source and {expected[0]} target words")
+        words = f"{len(source_words)} source and {len(target_words)} target words"
+        raise UserError(f"{path}: nothing to draw: {words}")
     few = [words if len(words) <= _MOST_WORDS else () for words in (source_words, target_words)]
     title = label(title, _LONGEST_TITLE)
     with drawing([title, *(label(word) for words in few for word in words)], style):

@@ -17,7 +17,7 @@ import torch.nn.functional as F
 from translate.corpora.images.patches import Image
 from translate.errors import UserError
 from translate.figures.matrix import WordMatrix, label
-from translate.figures.page import asset, embed, escape, filled, write_page
+from translate.figures.page import asset, embed, escape, filled, plain, write_page
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -103,15 +103,13 @@ class ImagePage:
 
     def html(self) -> str:
         """The text of the file; equal pages give equal text."""
-        sides = (self.source_words, self.target_words)
-        plain = "<br>".join(escape(" ".join(label(word) for word in words)) for words in sides)
         return filled(
             "picture",
             asset("picture.js"),
             data=embed(self._data()),
             title=escape(self.title),
             note=escape(self.note),
-            plain=plain,
+            plain=plain(self.source_words, self.target_words),
         )
 
     def write(self, path: str | Path) -> Path:

@@ -126,17 +126,12 @@ class Page:
             data=embed(self._data()),
             title=escape(self.title),
             note=escape(self.note),
-            plain="<br>".join(escape(line) for line in self._plain()),
+            plain=plain(self.source_words, *(one.target_words for one in self.alternatives)),
         )
 
     def write(self, path: str | Path) -> Path:
         """Write the page; raises UserError if it cannot be written."""
         return write_page(path, self.html())
-
-    def _plain(self) -> list[str]:
-        """The sentences as text, for a browser that runs no scripts."""
-        sentences = [self.source_words, *(one.target_words for one in self.alternatives)]
-        return [" ".join(label(word) for word in words) for words in sentences]
 
     def _data(self) -> dict[str, Any]:
         source, target = (label(language, 35) for language in self.languages)
@@ -173,9 +168,9 @@ def filled(name: str, script: str, **values: str) -> str:
     return fill(asset(f"{name}.html"), style=style, script=script, **hashes, **values)
 
 
-def asset(name: str) -> str:
+def asset(name: str, package: str = "translate.figures") -> str:
     """The text of a file that pages are made of."""
-    return (resources.files("translate.figures") / "assets" / name).read_text(encoding="utf-8")
+    return (resources.files(package) / "assets" / name).read_text(encoding="utf-8")
 
 
 def fill(text: str, **values: str) -> str:
@@ -218,6 +213,11 @@ def embed(data: dict[str, Any]) -> str:
 def escape(text: str) -> str:
     """The text for HTML, with control characters escaped."""
     return html.escape(label(text, 1000))
+
+
+def plain(*sentences: Sequence[str]) -> str:
+    """The sentences as text, for a browser that runs no scripts."""
+    return "<br>".join(escape(" ".join(label(word) for word in words)) for words in sentences)
 
 
 def write_page(path: str | Path, html: str) -> Path:

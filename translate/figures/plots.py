@@ -7,9 +7,9 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from translate.figures.figure import check_extension, drawing, save
+from translate.figures.figure import drawing, save
 
-_CURVES = (("nll", "negative log-likelihood"), ("bleu", "BLEU"), ("aer", "AER"))
+_CURVES = (("nll", "negative log-likelihood", "nats a token"), ("bleu", "BLEU", ""), ("aer", "AER", "%"))
 
 
 def draw_curves(rows: Sequence[Mapping[str, Any]], path: Path) -> Path:
@@ -24,23 +24,19 @@ def draw_curves(rows: Sequence[Mapping[str, Any]], path: Path) -> Path:
             points.append((row["step"], total / steps))
             steps = total = 0.0
     validated = [row for row in rows if row["kind"] == "validation"]
-    panels = [(key, title) for key, title in _CURVES if key == "nll" or any(key in row for row in validated)]
+    panels = [curve for curve in _CURVES if curve[0] == "nll" or any(curve[0] in row for row in validated)]
     with drawing(()):
         figure = Figure(figsize=(4.2 * len(panels), 3.2), layout="constrained")
-        for axes, (key, title) in zip(figure.subplots(1, len(panels), squeeze=False)[0], panels, strict=True):
+        places = figure.subplots(1, len(panels), squeeze=False)[0]
+        for axes, (key, title, unit) in zip(places, panels, strict=True):
             if key == "nll":
                 axes.plot([x for x, _ in points], [y for _, y in points], label="training")
-                pairs = [(row["step"], row["nll"]) for row in validated]
-                axes.plot([x for x, _ in pairs], [y for _, y in pairs], marker="o", label="validation")
-                axes.set_ylabel("nats a token")
+            scale = 100 if unit == "%" else 1
+            measured = {row["step"]: scale * row[key] for row in validated if key in row}
+            axes.plot([*measured], [*measured.values()], marker="o", color="C1", label="validation")
+            if key == "nll":
                 axes.legend(frameon=False)
-            else:
-                scale = 100 if key == "aer" else 1
-                pairs = [(row["step"], scale * row[key]) for row in validated if key in row]
-                axes.plot([x for x, _ in pairs], [y for _, y in pairs], marker="o", color="C1")
-                axes.set_ylabel("%" if key == "aer" else "")
-            axes.set_title(title)
-            axes.set_xlabel("optimizer step")
+            axes.set(title=title, xlabel="optimizer step", ylabel=unit)
             axes.grid(alpha=0.3)
         save(figure, path)
     return path
@@ -54,7 +50,6 @@ def draw_lengths(parts: Sequence[Mapping[str, Any]], path: Path) -> Path:
             :func:`~translate.evaluation.comparison.by_length` returns them.
         path: .png, .pdf or .svg.
     """
-    check_extension(path)
     with drawing(parts[0]["bleu"]):
         figure = Figure(figsize=(4.8, 3.2), layout="constrained")
         axes = figure.subplots()

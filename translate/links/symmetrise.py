@@ -2,11 +2,13 @@
 
 from collections import Counter
 from collections.abc import Set as AbstractSet
+from typing import Literal, get_args
 
 from translate.errors import UserError
 from translate.links.links import Link, Links
 
-SYMMETRISATIONS = ("intersection", "union", "grow-diag", "grow-diag-final", "grow-diag-final-and")
+Symmetrisation = Literal["intersection", "union", "grow-diag", "grow-diag-final", "grow-diag-final-and"]
+SYMMETRISATIONS: tuple[str, ...] = get_args(Symmetrisation)
 
 _NEIGHBOURS = ((-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 1))
 

@@ -177,6 +177,11 @@ class Seq2Seq(nn.Module):
         super().__init__()
         self.output_layer = None  # not a class attribute, which would hide the module
 
+    def within_positions(self, length: int) -> int:
+        """A number of pieces, or that of the learned positions if it is smaller."""
+        limit = self.max_target_length  # both sides have learned as many
+        return length if limit is None else min(length, limit)
+
     def encode(self, source: Tensor, source_mask: Tensor | None) -> Encoded:
         """Read the source once: ids (B, S) and mask (B, S) bool, True = visible."""
         return self.encode_embedded(self.embed_source(source), source_mask, self.parts_of(source))

@@ -34,8 +34,6 @@ SHRINK = 8  # a batch is copied without its free slots when they are one in this
 
 def begin_sentences(group: SentenceGroup, config: SearchConfig) -> list[SearchedSentence]:
     """The sentences of a group with their limits, before the first step."""
-    limits = [reader.model.max_target_length for reader in group.readers]
-    positions = min((limit for limit in limits if limit is not None), default=None)
     lengths = list(zip(*(reader.lengths for reader in group.readers), strict=True))
     sentences = []
     for row, (key, request, ids) in enumerate(
@@ -46,7 +44,7 @@ def begin_sentences(group: SentenceGroup, config: SearchConfig) -> list[Searched
         own = length - previous  # limits follow the sentence, not those before it
         # A request is fulfilled even where that takes more pieces than a limit allows.
         longest = max(config.longest(own), request.length + 1)
-        longest = longest if positions is None else min(longest, positions)
+        longest = min(reader.model.within_positions(longest) for reader in group.readers)
         shortest = min(config.shortest(own), longest)
         sentences.append(SearchedSentence(key, request, ids[:length], lengths[row], shortest, longest))
     return sentences

@@ -233,10 +233,11 @@ def read_requests(
 def _known_pieces(tokenizer: Tokenizer, kind: str, text: str) -> list[int]:
     ids = tokenizer.encode(text)
     if not ids:
-        raise UserError(f"{kind} {text!r}: there is no word in it")
+        raise UserError(f"{kind} {shorten(repr(text))}: there is no word in it")
     if UNK in ids:
-        unknown = next((character for character in text if UNK in tokenizer.encode(character)), text)
-        raise UserError(f"{kind} {text!r}: {unknown!r} is not in the run's target vocabulary")
+        found = next((character for character in text if UNK in tokenizer.encode(character)), text)
+        shown, unknown = shorten(repr(text)), shorten(repr(found))
+        raise UserError(f"{kind} {shown}: {unknown} is not in the run's target vocabulary")
     return ids
 
 

@@ -5,13 +5,12 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
 
-from translate.config.names import shorten
+from translate.search.sources import read_requests
 from translate.serve.catalogue import Served
-from translate.serve.service import MAX_GLOSSARIES, Service
+from translate.serve.service import MAX_GLOSSARIES, Service, refusing
 from translate.serve.store import new_name
 from translate.serve.web.requests import RefusalError
 from translate.text.glossary import Terms
-from translate.text.tokenizer import UNK
 
 
 @dataclass(frozen=True)
@@ -59,12 +58,8 @@ def add_glossary(service: Service, glossary: Glossary, served: Served) -> None:
     """
     if len(service.glossaries.names()) >= MAX_GLOSSARIES:
         raise RefusalError(409, f"there are {MAX_GLOSSARIES:,} glossaries; delete one")
-    tokenizer = served.translator.tokenizers.target
-    for phrase in glossary.entries.values():
-        ids = tokenizer.encode(phrase)
-        if not ids or UNK in ids:
-            shown = shorten(repr(phrase))
-            raise RefusalError(400, f"entries: {shown} has characters that the model cannot write")
+    with refusing():
+        read_requests(served.translator.tokenizers.target, 1, None, [*glossary.entries.values()], None)
     service.glossaries.put(glossary.identifier, asdict(glossary))
 
 

@@ -1,6 +1,6 @@
 """The live page: its files, and the policy under which a browser runs them."""
 
-from functools import cache
+from functools import cache, partial
 from importlib import resources
 from typing import NamedTuple
 
@@ -11,8 +11,16 @@ POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
+# Of every file of the page.
+HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-cache",
+}
 _ASSETS = resources.files("translate.serve") / "assets"
 OWN = [path.name for path in _ASSETS.iterdir() if path.name not in ("index.html", "request.js")]
+_text = partial(asset, package="translate.serve")
 _NO_SCRIPT = 'This page needs JavaScript; <a href="docs">programs can use the server</a> without it.'
 _TYPES = {"/": "text/html", "html": "text/html", "css": "text/css", "js": "text/javascript"}
 
@@ -58,17 +66,3 @@ def shared_files() -> dict[str, str]:
     texts = {f"assets/{name}": _text(name) for name in OWN}
     texts |= {f"assets/{name}": asset(name) for name in (*MODULES, "page.css")}
     return texts | {"assets/skeleton.html": skeleton()}
-
-
-def headers() -> dict[str, str]:
-    """The headers of every file of the page."""
-    return {
-        "Content-Security-Policy": POLICY,
-        "X-Content-Type-Options": "nosniff",
-        "Referrer-Policy": "no-referrer",
-        "Cache-Control": "no-cache",
-    }
-
-
-def _text(name: str) -> str:
-    return (_ASSETS / name).read_text(encoding="utf-8")

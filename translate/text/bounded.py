@@ -36,19 +36,27 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[mi
         return super().construct_mapping(node, deep=deep)
 
 
-def read_bounded(path: Path, *, root: Path | None = None, limit: int = MAX_BYTES) -> bytes:
+def read_bounded(
+    path: Path, *, root: Path | None = None, limit: int = MAX_BYTES, expected: str = ""
+) -> bytes:
     """The content of a regular file of at most ``limit`` bytes.
 
     Args:
         path: the file; a link is followed if it stays below ``root``.
         root: the folder that it must lie in once links are resolved; anywhere if ``None``.
         limit: bytes.
+        expected: the file that the user should have, for the message if there is none.
     Raises:
-        FileNotFoundError: if there is no file.
+        FileNotFoundError: if there is no file, and ``expected`` does not say which.
         UserError: for a FIFO, a device, a folder or another special file, a file that is too large or lies
             outside ``root``, or one that cannot be read. Nothing of these is read, so that nothing blocks.
     """
-    descriptor = _open_regular(path, root)
+    try:
+        descriptor = _open_regular(path, root)
+    except FileNotFoundError as error:
+        if not expected:
+            raise
+        raise UserError(f"{path}: no such file; expected {expected}") from error
     with os.fdopen(descriptor, "rb") as file:
         content = file.read(limit + 1)
     if len(content) > limit:
@@ -86,9 +94,9 @@ def _open_regular(path: Path, root: Path | None) -> int:
     return descriptor
 
 
-def read_json(path: Path, *, root: Path | None = None, limit: int = MAX_BYTES) -> Any:
+def read_json(path: Path, *, root: Path | None = None, limit: int = MAX_BYTES, expected: str = "") -> Any:
     """The value of a JSON file; errors as :func:`read_bounded`, and ``UserError`` if it is damaged."""
-    content = read_bounded(path, root=root, limit=limit)
+    content = read_bounded(path, root=root, limit=limit, expected=expected)
     try:
         return json.loads(content.decode("utf-8"))
     except RecursionError as error:
@@ -97,12 +105,12 @@ def read_json(path: Path, *, root: Path | None = None, limit: int = MAX_BYTES) -
         raise UserError(f"{path}: damaged ({shorten(error)})") from error
 
 
-def read_yaml(path: Path, *, root: Path | None = None) -> Any:
+def read_yaml(path: Path, *, root: Path | None = None, expected: str = "") -> Any:
     """The value of a YAML file without aliases and tags; errors as :func:`read_json`.
 
     Aliases are refused: a few nested ones stand for billions of values.
     """
-    content = read_bounded(path, root=root)
+    content = read_bounded(path, root=root, expected=expected)
     try:
         return parse_yaml(content.decode("utf-8"), path)
     except UnicodeDecodeError as error:

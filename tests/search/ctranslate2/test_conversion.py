@@ -13,7 +13,6 @@ from translate.errors import UserError
 from translate.models import Transformer
 from translate.search.ctranslate2.conversion import (
     Convertible,
-    Refusals,
     convert,
     refuse_attentions,
     refuse_search,
@@ -31,9 +30,9 @@ def test_settings_of_the_search_that_others_do_not_have_are_named() -> None:
 
 def test_a_window_is_named() -> None:
     model = Transformer(23, 23, attention("multi_head", num_heads=2, window=3), **SELF_ATTENTIVE)
-    refusals = Refusals("--format ctranslate2")
-    refuse_attentions(model, refusals)
-    assert refusals.found == ["model.attention.window=3 (it has null)"]
+    assert refuse_attentions(model, "--format ctranslate2").found == [
+        "model.attention.window=3 (it has null)"
+    ]
 
 
 def test_the_heads_that_show_the_alignment_come_first(tmp_path: Path) -> None:

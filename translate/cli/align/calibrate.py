@@ -1,13 +1,12 @@
 """``translate align calibrate`` and ``report``: choose the attention that shows alignments, and judge it."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
-from translate.cli.align.options import SourceFile, TargetFile, Whitespace, note_context
-from translate.cli.console import print_note, progress
+from translate.cli.align.options import DataFromRun, SourceFile, TargetFile, Whitespace, note_context
+from translate.cli.console import print_note, print_result, progress
 from translate.cli.options import (
     AsJson,
     BatchMachine,
@@ -38,9 +37,7 @@ class JudgedPairs:
     gold: Annotated[Path | None, option("FILE", "Their gold links, in TALP or NAACL format.")] = None
     one_based: Annotated[bool, flag("--one-based", "The gold links in TALP format count from 1.")] = False
     whitespace: Whitespace = False
-    data_from_run: Annotated[
-        bool, flag("--data-from-run", "Read the files or download the corpus that the run names; trust it.")
-    ] = False
+    data_from_run: DataFromRun = False
 
     def __post_init__(self) -> None:
         if (self.source is None) != (self.target is None):
@@ -108,10 +105,8 @@ def calibrate(
         print_note(f"{counted(links, 'sure gold link')}: so few choose by chance")
     chosen = choose_alignment(translator, judged, settings.alignment, batch_size=machine.batch_size)
     store(directory, chosen, translator)
-    if as_json:
-        print(json.dumps(chosen))
-    else:
-        print(f"before: {before}", *choice_lines(chosen), f"stored in {directory.alignment}", sep="\n")
+    lines = [f"before: {before}", *choice_lines(chosen), f"stored in {directory.alignment}"]
+    print_result(chosen, lines, as_json=as_json)
 
 
 @with_groups
@@ -137,10 +132,7 @@ def report(run: Run, *, pairs: JudgedPairs, as_json: AsJson = False, machine: Ba
         translator.choice,
         judged.golds,
         batch_size=machine.batch_size,
-        progress=lambda _, count: bar.update(count),
+        progress=bar.update,
     )
     bar.close()
-    if as_json:
-        print(json.dumps(found.to_dict() | {"split": judged.name}))
-    else:
-        print(*found.lines(), sep="\n")
+    print_result(found.to_dict() | {"split": judged.name}, found.lines(), as_json=as_json)

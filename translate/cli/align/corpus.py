@@ -20,7 +20,6 @@ from translate.cli.console import progress
 from translate.cli.options import (
     BatchMachine,
     Run,
-    Symmetrisation,
     check_direction,
     languages_of,
     option,
@@ -28,6 +27,7 @@ from translate.cli.options import (
 )
 from translate.config.names import is_code, shown_path
 from translate.errors import UserError
+from translate.links.symmetrise import SYMMETRISATIONS, Symmetrisation
 
 if TYPE_CHECKING:
     from translate.translator import Translator
@@ -77,11 +77,7 @@ def symmetrise(
     out: Annotated[Path | None, option("FILE", "File of links (.txt). Default: standard output.")] = None,
     heuristic: Annotated[
         Symmetrisation,
-        option(
-            "NAME",
-            "How to combine the links: intersection, union, grow-diag, grow-diag-final or "
-            "grow-diag-final-and.",
-        ),
+        option("NAME", f"How to combine the links: {', '.join(SYMMETRISATIONS)}."),
     ] = "grow-diag-final-and",
     threshold: Threshold = None,
     weighting: WeightOptions,

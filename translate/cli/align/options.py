@@ -52,6 +52,9 @@ Target = Annotated[
 ]
 SourceFile = Annotated[Path | None, option("FILE", "Source sentences, one a line.")]
 TargetFile = Annotated[Path | None, option("FILE", "Their translations.")]
+DataFromRun = Annotated[
+    bool, flag("--data-from-run", "Read the files or download the corpus that the run names; trust it.")
+]
 PictureFile = Annotated[Path, option("FILE", "Picture to write: .png, .pdf or .svg.")]
 Threshold = Annotated[
     float | None,

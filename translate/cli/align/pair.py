@@ -1,5 +1,6 @@
 """``translate align pair``, ``heads`` and ``compare``: the alignment of one pair, in several ways."""
 
+import os
 import shlex
 from dataclasses import replace
 from pathlib import Path
@@ -27,7 +28,7 @@ from translate.cli.align.options import (
     translated,
     write,
 )
-from translate.cli.console import as_unicode, is_file, print_note, print_warnings
+from translate.cli.console import as_unicode, print_note, print_warnings
 from translate.cli.options import (
     BatchMachine,
     MachineOptions,
@@ -99,7 +100,7 @@ def pair(
     check_effect(out, {"--threshold": links.threshold, "--weights": links.weights, "--links": picture.links})
     check_effect(out, {"--values": picture.values, "--title": title, **picture.given})
     translator = machine.load(run)
-    if source is not None and translator.reads == "text" and is_file(source):
+    if source is not None and translator.reads == "text" and os.path.isfile(source):
         raise UserError(
             f"{shown_path(source)} is a file; to align its lines with those of another one, write: "
             f"translate align {shlex.quote(str(run))} --source {shlex.quote(source)} --target FILE"

@@ -49,9 +49,7 @@ class EngineChoice:
         """
         if self.engine is None or refusal is None:
             return self
-        if self.asked == "ctranslate2":
-            raise UserError(demanded(refusal))
-        return EngineChoice(self.asked, None, refusal)
+        return _torch(self.asked, refusal)
 
     @property
     def name(self) -> str:
@@ -68,9 +66,11 @@ class EngineChoice:
         return f"{self.engine} translates{self.difference}"
 
 
-def demanded(refusal: str) -> str:
-    """The error for an engine that was demanded in vain."""
-    return f"engine: {refusal}; leave out ctranslate2, or take auto, with which torch does it"
+def _torch(asked: str, refusal: str) -> EngineChoice:
+    """Torch, with the reason; raises :class:`UserError` if CTranslate2 was demanded."""
+    if asked == "ctranslate2":
+        raise UserError(f"engine: {refusal}; leave out ctranslate2, or take auto, with which torch does it")
+    return EngineChoice(asked, None, refusal)
 
 
 def beyond(config: SearchConfig, given: Iterable[str], vocabulary: int) -> str | None:
@@ -122,17 +122,14 @@ def choose(
     if difference and asked == "auto":
         refusal = refusal or f"CTranslate2 has no search.stop={search.stop} (ctranslate2 goes without it)"
     if refusal is not None:
-        if asked == "ctranslate2":
-            raise UserError(demanded(refusal))
-        return EngineChoice(asked, None, refusal)
+        return _torch(asked, refusal)
     # Only who asks for it waits for what it takes.
     from translate.search.ctranslate2.conversion import Convertible, convert
     from translate.search.ctranslate2.ctranslate2_search import MAX_WORKERS, CTranslate2Search
 
     assert isinstance(model, Transformer)
     longest_source = search.max_source_pieces + 1
-    longest_target, limit = search.longest(longest_source), model.max_target_length
-    longest_target = longest_target if limit is None else min(longest_target, limit)
+    longest_target = model.within_positions(search.longest(longest_source))
     run = Convertible(model, tokenizers, choice, longest_source, longest_target)
     library = importlib.import_module("ctranslate2")
     threads = torch.get_num_threads()
@@ -150,22 +147,20 @@ def choose(
             )
     finally:
         torch.set_num_threads(threads)  # CTranslate2 sets the number of its workers
-    found = CTranslate2Search(library, translator, tokenizers, choice, longest_target)
+    found = CTranslate2Search(library, translator, run)
     return EngineChoice(asked, found, difference=difference, search=search)
 
 
 def _refusal(model: Seq2Seq, device: torch.device, compute_type: str) -> str | None:
     """The reason for which CTranslate2 cannot translate with a model at all."""
-    from translate.search.ctranslate2.conversion import Refusals, refuse_attentions
+    from translate.search.ctranslate2.conversion import refuse_attentions
 
     if not isinstance(model, Transformer):
         return f"CTranslate2 has only Transformers, and the model is of the class {type(model).__name__}"
     if model.reads_pictures:
         return "CTranslate2 reads no pictures"
-    refusals = Refusals("CTranslate2")
-    refuse_attentions(model, refusals)
-    if refusals.found:
-        return f"CTranslate2 cannot represent {', '.join(refusals.found)}"
+    if refused := refuse_attentions(model, "CTranslate2").found:
+        return f"CTranslate2 cannot represent {', '.join(refused)}"
     if device.type != "cpu":
         return f"CTranslate2 is used on the CPU, and the device is {device} (--device cpu takes the CPU)"
     if find_spec("ctranslate2") is None:

@@ -102,8 +102,9 @@ def num_heads_of(layer: Layer) -> int:
     return layer.self_attention.num_heads
 
 
-def refuse_attentions(model: Transformer, refusals: Refusals) -> None:
+def refuse_attentions(model: Transformer, who: str) -> Refusals:
     """Refuse all but multi-head attention as wide as the model, with equal numbers of heads in a layer."""
+    refusals = Refusals(who)
     for layer in (*model.encoder, *model.decoder):
         parts = [("model.self_attention", layer.self_attention), ("model.attention", layer.cross_attention)]
         for setting, part in parts:
@@ -119,6 +120,7 @@ def refuse_attentions(model: Transformer, refusals: Refusals) -> None:
             refusals.unless(part.window is None, f"{setting}.window", part.window, "null")
             own = num_heads_of(layer)
             refusals.unless(heads == own, f"{setting}.num_heads", heads, f"the {own} of the self-attention")
+    return refusals
 
 
 def position_table(positions: Positions, length: int, width: int) -> Tensor:
@@ -182,12 +184,10 @@ def convert(library: Any, run: Convertible, directory: Path, quantization: str) 
 def _specification(library: Any, run: Convertible) -> Any:
     specs, model = library.specs, run.model
     feedforward = model.decoder[0].feedforward
-    activations = library.specs.common_spec.Activation
-    swish = activations.SWISH
-    activation = {"relu": activations.RELU, "gelu": activations.GELU, "swish": swish, "swiglu": swish}
+    function = feedforward.kind.replace("swiglu", "swish").upper()  # as CTranslate2 calls it
     options = {
         "pre_norm": pre_norm_of(model),
-        "activation": activation[feedforward.kind],
+        "activation": specs.common_spec.Activation[function],
         "ffn_glu": feedforward.kind == "swiglu",
         "rms_norm": norm_of(model) == "rms",
     }

@@ -15,9 +15,11 @@ import numpy as np
 import torch
 
 from translate.alignment.alignment import AlignmentChoice
+from translate.config.names import counted
 from translate.config.search import SearchConfig
 from translate.search.beam import Finished, Hypothesis
-from translate.text.tokenizer import BOS, EOS, PAD, TokenizerPair
+from translate.search.ctranslate2.conversion import Convertible
+from translate.text.tokenizer import BOS, EOS, PAD
 
 AHEAD = 3  # groups that wait for a worker, for every worker: it never waits for Python, and memory is bounded
 Shown = AlignmentChoice | None
@@ -39,37 +41,24 @@ class CTranslate2Search:
     Args:
         library: ctranslate2.
         translator: its ``Translator``.
-        tokenizers: of the run.
-        choice: the attention that is shown as the alignment.
-        longest_target: most target pieces, with the end of sentence, for which the model has positions.
+        run: that was converted.
     """
 
     name = "ctranslate2"
 
-    def __init__(
-        self,
-        library: Any,
-        translator: Any,
-        tokenizers: TokenizerPair,
-        choice: AlignmentChoice,
-        longest_target: int,
-    ) -> None:
+    def __init__(self, library: Any, translator: Any, run: Convertible) -> None:
         self.library = library
         self.translator = translator
-        self.choice = choice
-        self.longest_target = longest_target
-        self.source_pieces = tokenizers.source.all_pieces
-        target = tokenizers.target.all_pieces
+        self.choice = run.choice
+        self.longest_target = run.longest_target
+        self.source_pieces = run.tokenizers.source.all_pieces
+        target = run.tokenizers.target.all_pieces
         self.ids: Mapping[str, int] = {piece: number for number, piece in enumerate(target)}
-        self.end, self.never = target[EOS], (target[PAD], target[BOS])
+        self.end, self.never = target[EOS], {target[PAD], target[BOS]}
 
     def __str__(self) -> str:
-        workers = self.translator.num_translators
-        kind = self.translator.compute_type
-        return (
-            f"CTranslate2 {self.library.__version__} "
-            f"({kind}, {workers} {'worker' if workers == 1 else 'workers'})"
-        )
+        workers = counted(self.translator.num_translators, "worker")
+        return f"CTranslate2 {self.library.__version__} ({self.translator.compute_type}, {workers})"
 
     def shows(self, choice: AlignmentChoice) -> bool:
         """Whether the attention that it returns is that of a choice: the one with which it was converted.
@@ -168,7 +157,4 @@ class CTranslate2Search:
 
     def _has_ended(self, pieces: list[str], limit: int) -> bool:
         """Whether a hypothesis has ended within the limit, by pieces that our search allows."""
-        first, second = self.never
-        return (
-            len(pieces) <= limit and pieces[-1] == self.end and first not in pieces and second not in pieces
-        )
+        return len(pieces) <= limit and pieces[-1] == self.end and self.never.isdisjoint(pieces)

@@ -8,6 +8,7 @@ from typing import Any
 
 from translate.errors import UserError, optional
 from translate.serve.documents.document import Document, Placed, Tag, TaggedText, Token, decode, spanned
+from translate.text.markup import pair_tags
 
 MAX_BYTES = 2 << 20  # of a document
 MAX_MARKS = 1000  # characters of a paragraph that may be markup; the time may grow with their square
@@ -135,7 +136,7 @@ class _Block(TaggedText):
             elif side == "close":
                 self.add_tag("end", *path.pop())
             elif index in pairs:
-                first, _ = pairs[index]
+                first = min(index, pairs[index])
                 self.add_tag("start" if index == first else "end", first, child.content)
             else:
                 self.add_tag("alone", index, _alone(child))
@@ -196,21 +197,16 @@ def _alone(child: Any) -> str:
     return str(child.content)
 
 
-def _html_pairs(children: Sequence[Any]) -> dict[int, tuple[int, int]]:
-    """(start, end) of each HTML element around text alone, for both of its tags."""
-    found: dict[int, tuple[int, int]] = {}
-    path: list[tuple[str, int, int]] = []  # name, index, depth of the parser's elements
-    depth = 0
+def _html_pairs(children: Sequence[Any]) -> dict[int, int]:
+    """The partner of each tag of an HTML element, both ways; none crosses an element of the parser."""
+    tags: list[tuple[str, str]] = []
+    path = [-1]  # the parser's open elements
     for index, child in enumerate(children):
-        depth += child.nesting
+        if child.nesting < 0:
+            path.pop()
         match = _HTML_TAG.match(child.content) if child.type == "html_inline" else None
-        if match is None:
-            if child.nesting < 0:
-                path = [opened for opened in path if opened[2] <= depth]
-            continue
-        if not match[1]:
-            path.append((match[2].lower(), index, depth))
-        elif path and path[-1][0] == match[2].lower() and path[-1][2] == depth:
-            first = path.pop()[1]
-            found[first] = found[index] = first, index
-    return found
+        kind = "" if match is None else "end" if match[1] else "start"
+        tags.append((kind, f"{path[-1]} {match[2].lower()}" if match else ""))
+        if child.nesting > 0:
+            path.append(index)
+    return pair_tags(tags)

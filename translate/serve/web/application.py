@@ -20,7 +20,7 @@ from starlette.types import ASGIApp
 from translate.serve.apis.deepl import DEEPL
 from translate.serve.apis.libretranslate import LIBRETRANSLATE
 from translate.serve.apis.own import OWN, refuse
-from translate.serve.live_page import File, headers, live_files
+from translate.serve.live_page import HEADERS, File, live_files
 from translate.serve.service import Service
 from translate.serve.web.endpoint import Api, Asked, Endpoint, Operation, json_response
 from translate.serve.web.requests import RefusalError
@@ -52,7 +52,7 @@ def _shown(path: str, file: File) -> Operation:
     """A file of the live page, which needs no key; what the page asks for does."""
 
     async def show(asked: Asked) -> Response:
-        return Response(file.content, headers=headers(), media_type=file.media_type)
+        return Response(file.content, headers=HEADERS, media_type=file.media_type)
 
     return Operation("GET", path, show, open=True)
 
@@ -107,7 +107,7 @@ def _described(api: Api, operation: Operation) -> dict[str, Any]:
 
 async def _page(asked: Asked) -> Response:
     """This description as a page."""
-    return Response("".join(_parts()), headers=headers(), media_type="text/html")
+    return Response("".join(_parts()), headers=HEADERS, media_type="text/html")
 
 
 def _parts() -> Iterator[str]:

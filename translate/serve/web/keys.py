@@ -28,9 +28,7 @@ class Keys:
             UserError: if the file cannot be read, has no key, or one that is too short to be safe.
         """
         try:
-            lines = read_bounded(path).decode().splitlines()
-        except FileNotFoundError as error:
-            raise UserError(f"{path}: there is no such file of keys") from error
+            lines = read_bounded(path, expected="a file of keys").decode().splitlines()
         except UnicodeDecodeError as error:
             raise UserError(f"{path}: not UTF-8; expected one key a line") from error
         keys = [line.strip() for line in lines if line.strip() and not line.strip().startswith("#")]
