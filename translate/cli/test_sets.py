@@ -103,8 +103,10 @@ def _of_table(path: Path, languages: tuple[str, str]) -> EvaluationSet:
     from translate.corpora.tables import SIDES, pick, read_table
 
     table, advice = read_table(path), "name the columns by the codes of the languages, or source and target"
-    sides = zip(SIDES, languages, strict=True)
-    names = [pick(table, usual_columns(table, side, language or side), advice) for side, language in sides]
+    usual = [usual_columns(table, side, name or side) for side, name in zip(SIDES, languages, strict=True)]
+    names = [
+        pick(table, columns, advice, of_pair="write a line above it, with the names") for columns in usual
+    ]
     source, target = table.columns(*names)
     if not source:
         raise UserError(f"{table.where}: the table has no rows; expected sentence pairs")

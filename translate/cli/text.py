@@ -107,8 +107,8 @@ def text(
         print_note(f"{len(words)} sentences of one word each; a sentence of several is put in quotes")
     if translator.reads == "text" and any(_are_sentences(word) for word in words):
         print_note(
-            "several sentences in one pair of quotes are translated as one, which may leave some out; put each "
-            "in its own quotes, or translate file, which finds them in a .txt"
+            "several sentences in one pair of quotes are translated as one, which may leave some out; put "
+            "each in its own, or translate file, which finds them in a .txt"
         )
     for setting in filter(re.compile(r"[a-z_]+[._][a-z_.]+=\S*").fullmatch, words):
         print_note(f"{shorten(setting)} is translated; settings here are options (see translate text --help)")
@@ -150,7 +150,7 @@ def options_of(
     terms: "Terms",
 ) -> "TranslateOptions":
     """The options of every call, with all constraints; says which engine translates with them."""
-    from translate.search.sources import read_requests
+    from translate.search.sources import check_phrases
     from translate.translation import TranslateOptions
 
     phrases = [*terms.always, *terms.entries.values()]
@@ -165,8 +165,7 @@ def options_of(
         markup=alignment.markup,
         replace_unknown=alignment.replace_unknown,
     )
-    alone = [[phrase] for phrase in phrases]
-    read_requests(translator.tokenizers.target, len(alone), None, alone, None)  # all can be written
+    check_phrases(translator.tokenizers.target, phrases)
     print_engine(translator.engine_for(options))
     return options
 

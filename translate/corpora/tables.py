@@ -28,6 +28,7 @@ ROWS = 1 << 12  # of a block of JSON
 ARROW_ROWS = 1024  # decoded at a time: one long value may stand for a million rows
 OTHERS = {".xlsx", ".xls", ".ods", ".docx", ".doc", ".odt", ".zip", ".tgz", ".7z"}  # not read
 SIDES = {"source": ("source", "src"), "target": ("target", "tgt", "trg")}  # names of columns
+NUMBERS = "both by number, such as 1 and 2"
 _FILE = b"ARROW1"  # the file format of Arrow; the other is a stream
 _POINTER = b"version https://git-lfs"
 _BREAKS = re.compile(r"[\r\n]+")
@@ -89,8 +90,12 @@ def read_table(path: Path, *, header: bool = True) -> Table:
     return _read_json(path)
 
 
-def pick(table: Table, candidates: Sequence[str], advice: str) -> str:
-    """The first of the candidate columns in the table; raises ``UserError`` with ``advice`` without one."""
+def pick(table: Table, candidates: Sequence[str], advice: str, of_pair: str = NUMBERS) -> str:
+    """The first of the candidate columns in the table; raises ``UserError`` with ``advice`` without one.
+
+    Args:
+        of_pair: what to do if the line that should name the columns is a pair.
+    """
     for name in candidates:
         if name in table.names:
             return name
@@ -101,7 +106,7 @@ def pick(table: Table, candidates: Sequence[str], advice: str) -> str:
     has_header = table.names[:1] != ["1"]
     if has_header and {".tsv", ".csv"} & set(Path(table.where).suffixes):
         names = "its first line names"
-        advice += "; if that line is a pair, both by number, such as 1 and 2"
+        advice += f"; if that line is a pair, {of_pair}"
     raise UserError(
         f"{table.where}: no field {shorten(wanted, 100)!r}"
         f"{did_you_mean(nearest(wanted, table.names))}; {names} {listed(table.names)}; {advice}"

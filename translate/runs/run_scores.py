@@ -228,7 +228,10 @@ def changes_since_start(progress: Progress, directory: RunDirectory, validation:
     before, after = rows.get(0, {}), rows.get(progress.best_step, {})
     if before and progress.best_step == 0:
         known = validation and sum(seen_pairs(directory.path, validation.source, [validation.target]) or ())
-        reason = f"; {known:,} of the validation pairs were trained on before: give others" if known else ""
+        reason = "; pairs of the same kind are better trained on together with the old ones (data=mixture)"
+        reason = (
+            f"; {known:,} of the validation pairs were trained on before: give others" if known else reason
+        )
         return f"nothing gained: no step was better, and the result has the weights of the start{reason}"
     both = [key for key in before if key in after and key not in ("kind", "step", "seconds")]
     return ", ".join(

@@ -230,6 +230,12 @@ def read_requests(
     return found
 
 
+def check_phrases(tokenizer: Tokenizer, phrases: Sequence[str]) -> None:
+    """Raise :class:`UserError` for a phrase that no translation can have."""
+    alone = [[phrase] for phrase in phrases]
+    read_requests(tokenizer, len(alone), None, alone, None)
+
+
 def _known_pieces(tokenizer: Tokenizer, kind: str, text: str) -> list[int]:
     ids = tokenizer.encode(text)
     if not ids:

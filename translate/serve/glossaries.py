@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
 
-from translate.search.sources import read_requests
+from translate.search.sources import check_phrases
 from translate.serve.catalogue import Served
 from translate.serve.service import MAX_GLOSSARIES, Service, refusing
 from translate.serve.store import new_name
@@ -59,7 +59,7 @@ def add_glossary(service: Service, glossary: Glossary, served: Served) -> None:
     if len(service.glossaries.names()) >= MAX_GLOSSARIES:
         raise RefusalError(409, f"there are {MAX_GLOSSARIES:,} glossaries; delete one")
     with refusing():
-        read_requests(served.translator.tokenizers.target, 1, None, [*glossary.entries.values()], None)
+        check_phrases(served.translator.tokenizers.target, [*glossary.entries.values()])
     service.glossaries.put(glossary.identifier, asdict(glossary))
 
 

@@ -25,6 +25,10 @@ MAX_EXPANSION, FREE_BYTES = 100, 64 << 20  # a compressed file may hold the larg
 MAX_CHARACTERS = 1 << 16  # of a line that is translated; the rest is not read
 LINE_CUT = f"line cut at {MAX_CHARACTERS:,} characters"  # a warning
 FIRST_BLOCK, LARGEST_BLOCK = 64, 1024  # lines; sizes double from block to block, so that the first comes soon
+TO_UTF_8 = (
+    "convert the file to UTF-8 (iconv -f windows-1252 -t utf-8; other scripts of Windows: windows-1251 is "
+    "Cyrillic, windows-1256 Arabic, cp932 Japanese, gb18030 Chinese)"
+)
 WAIT = 0.05  # seconds that a line waits for more lines
 MAX_WORK = 1 << 25  # of a block: 1,024 lines of 181 characters, 128 of 512, or 8 of MAX_CHARACTERS
 MEASURED = 10_000  # lines whose lengths tell how many characters there are
@@ -87,12 +91,7 @@ def _decoded(content: bytes | bytearray, path: Path, number: int) -> str:
         text = content.decode("utf-8")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + number
-        advice = (
-            "convert the file to UTF-8 (iconv -f windows-1252 -t utf-8; other scripts of Windows: "
-            "windows-1251 is Cyrillic, windows-1256 Arabic, cp932 Japanese, gb18030 Chinese)"
-        )
-        if b"\0" in content:
-            advice = "it is no text"
+        advice = "it is no text" if b"\0" in content else TO_UTF_8
         if number == 1:
             advice = other_format(content) or advice
         # without the error, which holds the content

@@ -15,6 +15,7 @@ from itertools import groupby
 from typing import Any, Literal, NamedTuple
 
 from translate.errors import UserError
+from translate.text.lines import TO_UTF_8
 from translate.text.markup import find_markup, pair_tags
 from translate.text.sentences import split
 
@@ -340,7 +341,7 @@ def decode(content: bytes, name: str, default: str = "utf-8") -> tuple[str, str]
     try:
         return content.decode(encoding), encoding
     except (UnicodeError, LookupError) as error:
-        raise UserError(f"{name}: not {encoding}; convert the file to UTF-8") from error
+        raise UserError(f"{name}: not {encoding}; {TO_UTF_8}") from error
 
 
 def document_of(parts: Iterable[Any], save: Callable[[list[Any]], bytes]) -> Document:
