@@ -301,7 +301,7 @@ class PairSampler:
         """The ids of one side."""
         tokenizer = self._sides[side]
         if self.amount is not None:
-            return [*sample_corpus(tokenizer, texts, tokenizer.model_type, self.amount, [*seed, side])]
+            return [*sample_corpus(tokenizer, texts, self.amount, [*seed, side])]
         known = (self.encoded.source, self.encoded.target)[side]
         found: list[Sequence[int]] = [known.row(row).tolist() for row in rows.tolist()]
         new = tokenizer.encode_corpus([texts[place] for place in changed])
