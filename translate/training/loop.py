@@ -227,7 +227,7 @@ class Training:
         if len(state["generators"]) == world.size:
             restore_generators(state["generators"][world.rank], self.update.device)
         else:
-            seed_process(self.stream.seed, world.rank, self.progress.step)
+            seed_process(self.stream.config.seed, world.rank, self.progress.step)
 
 
 # A hook looks at the run after each step, and may return the reason to end it.
