@@ -15,7 +15,7 @@ from translate.corpora.tables import check_table, pick, read_table
 from translate.errors import UserError
 from translate.prepare.recipe import CorpusFiles, HeldFiles, Recipe
 from translate.prepare.row_keys import text_key
-from translate.text.bounded import checksum
+from translate.text.bounded import checksum, explained
 from translate.text.lines import check_file
 
 CHUNK_PAIRS, CHUNK_CHARACTERS = 20_000, 1 << 23
@@ -130,10 +130,8 @@ def digest_of(path: Path) -> str:
             f"{shown_path(path)}: expected a file, got a pipe; prepare reads a source again to see whether "
             f"it has changed"
         )
-    try:
+    with explained(f"{shown_path(path)}: cannot be read", OSError):
         return checksum(path)
-    except OSError as error:
-        raise UserError(f"{shown_path(path)}: cannot be read ({error.strerror})") from error
 
 
 def write_chunks(given: Input, languages: tuple[str, str], folder: Path) -> int:
