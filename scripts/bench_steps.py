@@ -30,6 +30,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from translate.attention import create
 from translate.attention.kernels.fused import ON_A_GPU
+from translate.config.training import TrainingConfig
 from translate.corpora.batching import Batch
 from translate.corpora.encoded import EncodedCorpus, Ragged
 from translate.models import BahdanauRNN, LuongRNN, Seq2Seq, Transformer
@@ -123,8 +124,15 @@ def training(
         average=MovingAverage(model, 0.999),
         precision=precision,
     )
-    stream = BatchStream(made_up(size.vocabulary, *lengths), batch_tokens, 1, seed)
+    stream = BatchStream(
+        made_up(size.vocabulary, *lengths), TrainingConfig(batch_tokens=batch_tokens, seed=seed)
+    )
     return Training(stream, Schedules(update.optimizer, Constant()), Recovery(update))
+
+
+def reseeded(stream: BatchStream, seed: int) -> BatchStream:
+    """The batches of another order."""
+    return replace(stream, config=replace(stream.config, seed=seed))
 
 
 def compile_layers(model: Seq2Seq) -> None:
@@ -326,10 +334,10 @@ def report(
             variants.append((title, run.stream, ours(run, compiled=compiled)))
         for peer in options.beside if "transformer" in name else ():
             step, title = theirs(peer, SIZES[name], device, getattr(torch, precision)), f"{precision}, {peer}"
-            variants.append((title, replace(trial.stream, seed=next(seeds)), step))
+            variants.append((title, reseeded(trial.stream, next(seeds)), step))
             if device.type == "cuda":
                 title, step = f"{title} without cuDNN's attention", without_cudnn(step)
-                variants.append((title, replace(trial.stream, seed=next(seeds)), step))
+                variants.append((title, reseeded(trial.stream, next(seeds)), step))
     found = [Timed(title, stream, device, step) for title, stream, step in variants]
     for _ in range(options.rounds):
         for timed_model in found:

@@ -259,10 +259,10 @@ def test_a_full_disk_is_told_and_the_rest_goes_on(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("source", "target", "message"),
     [
-        (b"a\nb\n", b"c\n", "has 1 line but .* has more"),
+        (b"a\nb\n", b"c\n", "has 2 lines but .* has 1"),
         (b"a\n\xff\n", b"c\nd\n", "line 2: not UTF-8"),
         (b"x" * (1 << 20) + b"y\n", b"c\n", "line 1: longer than 1,048,576 bytes"),
-        (b"", b"", "no sentence pair"),
+        (b"", b"", "are empty"),
         (b"a\rb\r", b"c\rd\r", "carriage returns"),
     ],
 )

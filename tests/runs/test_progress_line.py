@@ -13,7 +13,7 @@ from translate.runs import terminal_lines as progress_module
 from translate.runs.life import short_time_lines
 from translate.runs.run_directory import RunDirectory
 from translate.runs.terminal_lines import ProgressLine, closing_lines, peak_memory
-from translate.training.loop import Progress, Window
+from translate.training.loop import Limits, Progress, Window
 from translate.training.update import StepReport
 
 
@@ -28,23 +28,19 @@ def test_means_are_over_the_tokens_of_the_window() -> None:
     window.add(report(2, loss=30.0, tokens=10))
     means = window.means(63.0)
     assert means == pytest.approx({"loss": 3.0, "nll": 1.5, "tokens_per_second": 10.0})
-    window.restart(63.0)
-    window.add(report(3, loss=7.0, tokens=7))
-    assert window.means(65.0)["loss"] == pytest.approx(1.0)
-    assert window.means(65.0)["tokens_per_second"] == pytest.approx(3.5)
 
 
 STREAM = SimpleNamespace(epoch_length=8, epochs=lambda at: at.epoch + at.batch / 8)
 
 
-def line(config: TrainingConfig) -> tuple[ProgressLine, Any]:
+def line(config: TrainingConfig, progress: Progress | None = None) -> tuple[ProgressLine, Any]:
     training: Any = SimpleNamespace(
-        progress=Progress(),
+        progress=progress or Progress(),
         window=Window(),
         stream=STREAM,
         update=SimpleNamespace(device=torch.device("cpu")),
     )
-    return ProgressLine(config, training, began=990.0), training
+    return ProgressLine(config, training, Limits(config, began=990.0)), training
 
 
 @pytest.mark.parametrize(
@@ -59,11 +55,12 @@ def line(config: TrainingConfig) -> tuple[ProgressLine, Any]:
     ],
 )
 def test_time_left_is_by_the_limit_that_ends_the_run_first(
-    limits: dict[str, Any], left: float | None
+    limits: dict[str, Any], left: float | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shown, _ = line(TrainingConfig(**({"max_steps": None} | limits)))
-    shown.started, shown.start_step, shown.start_epoch = 1000.0, 20, 0.5
-    assert shown.seconds_left(30, 1.5, now=1030.0) == (None if left is None else pytest.approx(left))
+    monkeypatch.setattr(progress_module.time, "monotonic", lambda: 1000.0)
+    shown, _ = line(TrainingConfig(**({"max_steps": None} | limits)), Progress(20, batch=4))
+    monkeypatch.setattr(progress_module.time, "monotonic", lambda: 1030.0)
+    assert shown.seconds_left(30, 1.5) == (None if left is None else pytest.approx(left))
 
 
 def test_plain_lines_in_a_file(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -98,7 +95,7 @@ def test_slow_steps_show_that_they_go_on(
         shown(training, report(step))
     told = re.findall(r"^step (\d+)  ", capsys.readouterr().out, re.MULTILINE)
     assert told[0] == "2"  # the first is at 0 seconds
-    assert len(told) in range(3, 7)
+    assert len(told) in range(3, 8)
 
 
 def test_one_line_on_a_terminal(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

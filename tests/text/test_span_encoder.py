@@ -34,7 +34,7 @@ def test_sampled_pieces_spell_their_words(tokenizer: Tokenizer) -> None:
     """Without normalisation the pieces of a word, joined, are the word: an oracle that needs no offsets."""
     seen = set()
     for seed in range(6):
-        for line, ids in zip(LINES, sample_corpus(tokenizer, LINES, "unigram", 0.1, [seed]), strict=True):
+        for line, ids in zip(LINES, sample_corpus(tokenizer, LINES, 0.1, [seed]), strict=True):
             words = split_words(line)
             pieces = encode_spans(tokenizer, line, words, ids)
             assert pieces.ids == ids

@@ -13,14 +13,14 @@ from torch import nn
 from tests.ranks import SIZE, Ranks
 from tests.tiny_models import tiny_model
 from translate.attention.kernels.dropout import Dropout
-from translate.config.training import RuntimeConfig
+from translate.config.training import RuntimeConfig, TrainingConfig
 from translate.corpora.batching import POSITION_BITS, collate
 from translate.corpora.encoded import EncodedCorpus, Ragged
 from translate.errors import UserError
 from translate.models import Seq2Seq
 from translate.training import update as update_module
 from translate.training.losses import GuidedAlignment, Loss, LossTerms, batch_loss
-from translate.training.parallel import Parallel, connected, parallelise, whole
+from translate.training.parallel import Parallel, World, connected, parallelise, whole
 from translate.training.recovery import Recovery
 from translate.training.stream import BatchStream, Position
 from translate.training.update import Update
@@ -165,8 +165,8 @@ def test_batches_are_dealt_from_one_order() -> None:
     encoded = corpus()
 
     def stream(accumulate: int, rank: int = 0, processes: int = 1) -> BatchStream:
-        noise = {"word_dropout": 0.5, "sample": sample}
-        return BatchStream(encoded, 13, accumulate, seed=5, rank=rank, processes=processes, **noise)  # type: ignore[arg-type]
+        config = TrainingConfig(batch_tokens=13, accumulate=accumulate, seed=5, word_dropout=0.5)
+        return BatchStream(encoded, config, sample, World(rank, processes))
 
     def sample(key: Sequence[int], rows: np.ndarray) -> EncodedCorpus:
         epoch = key[1]  # other pieces, and lengths, in each

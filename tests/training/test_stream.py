@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 
+from translate.config.training import TrainingConfig
 from translate.corpora import orders
 from translate.corpora.batching import collate
 from translate.corpora.encoded import EncodedCorpus, Ragged
@@ -23,7 +24,8 @@ def stream() -> BatchStream:
     sides = [
         [generator.integers(4, 90, n).tolist() for n in generator.integers(1, 13, PAIRS)] for _ in range(2)
     ]
-    return BatchStream(EncodedCorpus(Ragged.of(sides[0]), Ragged.of(sides[1])), 61, accumulate=3, seed=5)
+    encoded = EncodedCorpus(Ragged.of(sides[0]), Ragged.of(sides[1]))
+    return BatchStream(encoded, TrainingConfig(batch_tokens=61, accumulate=3, seed=5))
 
 
 def take(stream: BatchStream, start: Position, count: int) -> list[BatchGroup]:
@@ -69,7 +71,7 @@ def test_noise_and_sampled_pieces_go_on_from_anywhere_identically(stream: BatchS
         other = Ragged([(values + 100 * epoch + seed, offsets)])  # other pieces, told by their numbers
         return replace(stream.corpus, target=other)
 
-    noisy = replace(stream, word_dropout=0.3, sample=sample)
+    noisy = replace(stream, config=replace(stream.config, word_dropout=0.3), sample=sample)
     whole = take(noisy, Position(), 25)
     assert whole[-1].after.epoch >= 1
     for place in range(0, 20, 3):

@@ -6,6 +6,7 @@ import torch
 
 from tests.tiny_models import BACKENDS, tiny_model
 from tests.training.steps import LENGTHS, SMOOTHED, undropped, updater, weights
+from translate.config.training import TrainingConfig
 from translate.corpora.batching import collate
 from translate.corpora.encoded import EncodedCorpus
 from translate.errors import UserError
@@ -84,7 +85,9 @@ def test_a_restored_update_goes_on_alike(corpus: EncodedCorpus) -> None:
             average=MovingAverage(model, 0.9),
         )
         schedules = Schedules(update.optimizer, Plateau(patience=1, warmup=3))
-        return Training(BatchStream(corpus, 61, 1, seed=5), schedules, Recovery(update))
+        return Training(
+            BatchStream(corpus, TrainingConfig(batch_tokens=61, seed=5)), schedules, Recovery(update)
+        )
 
     def steps(training: Training, first: int, last: int) -> None:
         for step in range(first, last + 1):

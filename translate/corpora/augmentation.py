@@ -7,6 +7,7 @@ decide the changes, so a resumed run draws the same.
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
+from itertools import cycle
 from random import Random
 from typing import NamedTuple
 
@@ -175,19 +176,15 @@ class Augmenter:
             lines: of one side of the corpus.
             characters: about this number of them is enough.
         """
-        cases = [name for name in ("uppercase", "titlecase") if getattr(self.config, name)]
+        cases = [change for name, change in CASES.items() if getattr(self.config, name)]
         shown_marks = marks([name for name in DRAWN if getattr(self.config, name)])
         if not cases and not shown_marks:
             return lines
         chosen = list(evenly(lines, characters))
         shown = chosen[::SHOWN_CASES] if cases else []
-        other = [self._in_case(line, cases[number % len(cases)]) for number, line in enumerate(shown)]
+        changed = (change(LinkedPair(self.tokens(line), ())) for line, change in zip(shown, cycle(cases)))
+        other = [text_of(pair.source)[0] for pair in changed]
         return [*chosen, *other, *([shown_marks] * (1 + len(chosen) // SHOWN_MARKS) if shown_marks else [])]
-
-    def _in_case(self, line: str, case: str) -> str:
-        tokens = self.tokens(line)
-        change = upper if case == "uppercase" else title
-        return text_of(change(LinkedPair(tokens, ())).source)[0]
 
     def tokens(self, line: str) -> tuple[PairToken, ...]:
         """The words of a line. The tag before them is fixed."""
@@ -205,6 +202,9 @@ def upper(pair: LinkedPair) -> LinkedPair:
 def title(pair: LinkedPair) -> LinkedPair:
     """Both sides with a capital at the start of every word; the *s* of *it's* stays."""
     return _with_words(pair, lambda word: word[:1].upper() + word[1:], starts=True)
+
+
+CASES = {"uppercase": upper, "titlecase": title}
 
 
 def _with_words(pair: LinkedPair, change: Callable[[str], str], *, starts: bool = False) -> LinkedPair:

@@ -3,7 +3,7 @@
 import hashlib
 import mmap
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from itertools import pairwise
 from pathlib import Path
@@ -242,6 +242,24 @@ def spilled(schema: pyarrow.Schema, blocks: Iterable[Sequence[Sequence[Any]]]) -
         for block in blocks:
             spill.add(block)
         return spill.finish()
+
+
+def kept_or_temporary(path: Path | None, what: str, make: Callable[[Path | None], T]) -> T:
+    """The result of ``make``, which writes a file of a cache or, where that cannot be, one without a name.
+
+    Args:
+        path: of the file in the cache, if it is to be kept.
+        what: is written, for a note.
+    Raises:
+        UserError: if the folder of temporary files is full.
+    """
+    if path is not None:
+        try:
+            return make(path)
+        except OSError as error:  # without the cache everything works, more slowly
+            print(f"note: {what} cannot be kept in {path.parent} ({error.strerror})")
+    with explain_write_errors(TEMPORARY):
+        return make(None)
 
 
 def stored_lines(path: Path) -> Column[str]:

@@ -93,6 +93,8 @@ def load_corpus(data: DataConfig, *, apart: bool = False) -> Corpus:
 
 def _load_one(data: DataConfig, *, apart: bool) -> Corpus:
     """Read a corpus that is not prepared, with pairs held out of it, and filter its training pairs."""
+    if data.kind in ("grammar", "scenes") and data.num_train < 1:
+        raise UserError(f"data.num_train={data.num_train}: expected at least 1")
     raw = _load_grammar(data, apart=apart) if data.kind == "grammar" else _read(data)
     if data.images is not None:
         from translate.corpora.images.image_names import name_images
@@ -246,8 +248,6 @@ def _load_grammar(data: DataConfig, *, apart: bool) -> RawCorpus:
             f"the grammar corpus translates between en and fr or sov, not {shorten(source_language, 100)} to "
             f"{shorten(target_language, 100)}; use data=grammar or data=grammar_sov"
         )
-    if data.num_train < 1:
-        raise UserError(f"data.num_train={data.num_train}: expected at least 1")
     sizes = data.num_train, data.num_validation, data.num_test
     splits = {
         name: Split([e.source for e in examples], [e.target for e in examples], [e.gold for e in examples])
@@ -256,8 +256,7 @@ def _load_grammar(data: DataConfig, *, apart: bool) -> RawCorpus:
     }
     if backward:
         splits = {name: split.swapped() for name, split in splits.items()}
-    readers = {name: SplitReader.of(split) for name, split in splits.items()}
-    return RawCorpus((source_language, target_language), readers)
+    return RawCorpus.of((source_language, target_language), splits)
 
 
 def _with_files(readers: dict[str, SplitReader], data: DataConfig) -> dict[str, SplitReader]:

@@ -5,7 +5,7 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -112,42 +112,43 @@ def pair_of(source: str | Path, target: str | Path) -> Split:
     """Read two parallel files; raises ``UserError`` if one is longer, both are empty, or both are one."""
     if Path(source) == Path(target):
         raise UserError(f"{_short(source)} is both source and target; expected two files")
-    blocks = list(_pair_blocks(Path(source), Path(target)))
+    blocks = list(line_blocks(Path(source), Path(target)))
     source_lines, target_lines = ([line for block in blocks for line in block[side]] for side in (0, 1))
     return Split(source_lines, target_lines)
 
 
-def _blocks_of_pairs(files: Sequence[tuple[Path, Path]]) -> Iterator[tuple[list[str], list[str]]]:
-    return (block for source, target in files for block in _pair_blocks(source, target))
+def _blocks_of_pairs(files: Sequence[tuple[Path, Path]]) -> Iterator[list[list[str]]]:
+    return (block for source, target in files for block in line_blocks(source, target))
 
 
-def _pair_blocks(source: Path, target: Path) -> Iterator[tuple[list[str], list[str]]]:
-    """The lines of two files, as many of one as of the other, some thousands at a time."""
-    sides = [(line for block in read_line_blocks(path) for line in block) for path in (source, target)]
+def line_blocks(*paths: Path) -> Iterator[list[list[str]]]:
+    """The lines of files, as many of one as of the others, some thousands at a time."""
+    sides = [chain.from_iterable(read_line_blocks(path)) for path in paths]
     count = 0
     while True:
-        first, second = (list(islice(side, ROWS)) for side in sides)
-        for path, lines in ((source, first), (target, second)) if count == 0 else ():
+        block = [list(islice(side, ROWS)) for side in sides]
+        for path, lines in zip(paths, block) if count == 0 else ():
             if len(lines) > 1 and all("\t" in line for line in lines):
                 raise UserError(
                     f"{_short(path)}: every line has a tab, so this is a table: data.train.source takes one "
                     "alone, named .tsv; elsewhere each side is a file, as cut -f1 and cut -f2 write them"
                 )
-        both = min(len(first), len(second))
-        if both:
-            yield first[:both], second[:both]
-        count += both
-        if both < ROWS:
+        shared = min(map(len, block))
+        if shared:
+            yield [lines[:shared] for lines in block]
+        count += shared
+        if shared < ROWS:
             break
-    counts = [count + len(read) - both + sum(1 for _ in side) for read, side in zip((first, second), sides)]
-    if counts[0] != counts[1]:
-        raise UserError(
-            f"{_short(source)} has {counted(counts[0], 'line')} but {_short(target)} has {counts[1]:,}; "
-            f"line n of one must translate line n of the other"
-            f"{'; a table has both sides, so leave the other file out' * is_table(source)}"
-        )
-    if not counts[0]:
-        raise UserError(f"{_short(source)} and {_short(target)} are empty")
+    first, *counts = (count + len(lines) - shared + sum(1 for _ in side) for lines, side in zip(block, sides))
+    for path, number in zip(paths[1:], counts):
+        if number != first:
+            raise UserError(
+                f"{_short(paths[0])} has {counted(first, 'line')} but {_short(path)} has {number:,}; "
+                f"line n of one must translate line n of the other"
+                f"{'; a table has both sides, so leave the other file out' * is_table(paths[0])}"
+            )
+    if not first:
+        raise UserError(f"{' and '.join(map(_short, paths))} are empty")
 
 
 def languages_in(root: Path) -> list[str]:
@@ -184,7 +185,7 @@ def load_directory(root: Path, data: DataConfig, languages: tuple[str, str]) -> 
         for prefix in prefixes[name]:
             source, target = (_find(root, prefix, language) for language in languages)
             if source is not None and target is not None:
-                reader = SplitReader(partial(_pair_blocks, source, target))
+                reader = SplitReader(partial(line_blocks, source, target))
                 if gold := _find(root, prefix, "gold"):
                     reader = beside(reader, "gold", gold, f"gold links of {name}")
                 splits[name] = _with_ids(reader, root, prefix, data.document_field)

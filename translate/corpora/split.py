@@ -181,3 +181,8 @@ class RawCorpus:
     languages: tuple[str, str]  # of source and target
     splits: dict[str, SplitReader]  # train; validation and test if there are any
     notes: tuple[str, ...] = ()  # sentences for the user about choices that reading made
+
+    @classmethod
+    def of(cls, languages: tuple[str, str], splits: Mapping[str, Split]) -> "RawCorpus":
+        """A corpus that is in memory already."""
+        return cls(languages, {name: SplitReader.of(split) for name, split in splits.items()})

@@ -21,6 +21,7 @@ import pyarrow.parquet
 from translate.config.names import TABLES, did_you_mean, is_code, listed, nearest, shorten, shown_path
 from translate.corpora.memories import read_units
 from translate.errors import UserError, UserNotice
+from translate.text.bounded import explained
 from translate.text.languages import code_of
 from translate.text.lines import MAX_LINE, check_expansion, expansion_bound, opened, read_line_blocks
 
@@ -130,13 +131,11 @@ def from_arrow(schema: pyarrow.Schema, batches: Iterable[pyarrow.RecordBatch], w
 
     def values(batch: pyarrow.RecordBatch, name: str, first: int) -> list[str]:
         column = batch.column(found[name][0])
-        try:
+        saying = f"{where}: field {shorten(name)!r}: expected text"
+        with explained(saying, pyarrow.ArrowException, ValueError, TypeError, OverflowError):
             if len(found[name]) > 1:
                 column = pyarrow.compute.struct_field(column, found[name][1:])
             read = column.to_pylist()
-        except (pyarrow.ArrowException, ValueError, TypeError, OverflowError) as error:
-            reason = shorten(str(error), 100)
-            raise UserError(f"{where}: field {shorten(name)!r}: expected text ({reason})") from None
         return [_sentence(value, name, where, "row", row) for row, value in enumerate(read, start=first)]
 
     def read(names: Sequence[str]) -> Iterator[list[list[str]]]:
@@ -168,7 +167,8 @@ def _read_arrow(path: Path, suffix: str) -> Iterator[Any]:
     with opened(path) as (file, bound):
         if file.peek(len(_POINTER)).startswith(_POINTER):
             raise UserError(f"{where}: this is a Git LFS pointer; fetch the content with 'git lfs pull'")
-        try:
+        saying = f"{where}: not a readable {suffix[1:]} file"
+        with explained(saying, pyarrow.ArrowException, OSError, ValueError, KeyError, TypeError):
             if bound is not None:
                 raise UserError(f"{where}: packed by gzip; expected a plain {suffix[1:]} file")
             schema, batches = _batches(pyarrow.OSFile(str(path)), suffix)
@@ -176,11 +176,6 @@ def _read_arrow(path: Path, suffix: str) -> Iterator[Any]:
             for batch in _bounded(batches, expansion_bound(path.stat().st_size), path):
                 batch.validate(full=True)
                 yield batch
-        except UserError:
-            raise
-        except (pyarrow.ArrowException, OSError, ValueError, KeyError, TypeError) as error:
-            reason = shorten(str(error).split("\n")[0], 100)
-            raise UserError(f"{where}: not a readable {suffix[1:]} file ({reason})") from None
 
 
 def _batches(source: Any, suffix: str) -> tuple[pyarrow.Schema, Iterable[pyarrow.RecordBatch]]:

@@ -17,7 +17,7 @@ from torch.nn.functional import pad
 from translate.config.names import shorten
 from translate.errors import UserError
 from translate.search.ctranslate2.conversion import Refusals
-from translate.text.bounded import check_regular, parse_yaml, read_bounded, read_yaml
+from translate.text.bounded import check_regular, explained, parse_yaml, read_bounded, read_yaml
 from translate.text.tokenizer import MAX_MODEL_BYTES
 
 DECODER = "decoder.yml"
@@ -146,7 +146,7 @@ def read_vocabulary(path: Path) -> dict[str, int]:
     A parser of YAML cannot read it: U+0085 and U+2028, which may be pieces, would end a line.
     """
     rows = {}
-    try:
+    with explained(f"{path}: no vocabulary", FileNotFoundError, UnicodeDecodeError):
         lines = read_bounded(path, limit=MAX_MODEL_BYTES).decode("utf-8").replace("\r\n", "\n").split("\n")
         for number, line in enumerate(dict.fromkeys(filter(None, lines))):
             found = LISTED.fullmatch(line if path.suffix == ".yml" else f"{line}: {number}")
@@ -154,6 +154,4 @@ def read_vocabulary(path: Path) -> dict[str, int]:
                 raise UserError(f"{path}: expected a piece and its number, got {shorten(line)!r}")
             quoted = path.suffix == ".yml" and line[0] in "\"'"
             rows[str(parse_yaml(found[1], path)) if quoted else found[1]] = int(found[2]) + 1
-    except (FileNotFoundError, UnicodeDecodeError) as error:
-        raise UserError(f"{path}: no vocabulary ({shorten(error)})") from error
     return rows | {"<pad>": 0}

@@ -9,9 +9,10 @@ from typing import Any
 
 import pyarrow
 
+from translate.config.data import SPLITS
 from translate.errors import UserError
 from translate.prepare.executors import Executor
-from translate.prepare.inputs import SPLITS, Input
+from translate.prepare.inputs import Input
 from translate.prepare.recipe import Recipe
 from translate.prepare.rows import REASONS
 from translate.prepare.shard_files import Shard, ShardOrder

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from translate.config.data import SPLITS
 from translate.prepare.exchange import Remaining, number_of, query
 from translate.prepare.executors import Executor
-from translate.prepare.inputs import SPLITS
 from translate.prepare.recipe import Recipe
 from translate.prepare.rows import REASONS, difference, placeholders
 from translate.prepare.rows import numbers as numbers_of

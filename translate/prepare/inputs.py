@@ -2,22 +2,22 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import chain, zip_longest
 from pathlib import Path
+from typing import Any
 
 import pyarrow
 import pyarrow.parquet
 
-from translate.config.names import counted, shorten, shown_path
-from translate.corpora.local_files import check_language, has_no_header, matching, usual_columns
+from translate.config.data import SPLITS
+from translate.config.names import shorten, shown_path
+from translate.corpora.local_files import check_language, has_no_header, line_blocks, matching, usual_columns
 from translate.corpora.tables import check_table, pick, read_table
 from translate.errors import UserError
 from translate.prepare.recipe import CorpusFiles, HeldFiles, Recipe
 from translate.prepare.row_keys import text_key
-from translate.text.bounded import checksum
-from translate.text.lines import check_file, read_line_blocks
+from translate.text.bounded import checksum, explained
+from translate.text.lines import check_file
 
-SPLITS = ("train", "validation", "test")
 CHUNK_PAIRS, CHUNK_CHARACTERS = 20_000, 1 << 23
 INPUT_BITS = 40  # the lower bits of a pair's number hold its line, those above them the number of its input
 RAW = pyarrow.schema(
@@ -32,7 +32,7 @@ RAW = pyarrow.schema(
     ]
 )
 
-RawPair = tuple[str, str, str | None]  # source, target, document
+RawPair = tuple[str, ...]  # source, target and, if it is known, document
 
 
 @dataclass(frozen=True)
@@ -95,24 +95,22 @@ def _inputs_of(
     sources = _listed(part.source, f"{where}.source")
     for path in sources if part.target is None else ():
         check_table(where, path)
-    targets: list[Path | None] = [None] * len(sources)
-    documents: list[Path | str | None] = [None] * len(sources)
-    if part.target is not None:
-        targets = [*_listed(part.target, f"{where}.target")]
-    if split == 0 and files.document is not None:
-        if part.target is None:
-            documents = [str(files.document)] * len(sources)
+    columns: list[list[Any]] = [sources]
+    for side, listed in (("target", part.target), ("document", files.document if split == 0 else None)):
+        of_table = side == "document" and part.target is None  # the name of a column
+        if listed is None or of_table:
+            columns.append([listed] * len(sources))
         else:
-            documents = [*_listed(files.document, f"{where}.document")]
-    for side, count in (("target", len(targets)), ("document", len(documents))):
-        if count != len(sources):
+            columns.append([*_listed(listed, f"{where}.{side}")])
+        if len(columns[-1]) != len(sources):
             raise UserError(
-                f"{where}: {len(sources)} source files but {count} {side} files; expected as many of each"
+                f"{where}: {len(sources)} source files but {len(columns[-1])} {side} files; expected as many "
+                "of each"
             )
     fields = files.source_field, files.target_field
     return [
-        Input(first + index, name, split, *paths, fields)
-        for index, paths in enumerate(zip(sources, targets, documents))
+        Input(first + index, name, split, source, target, document, fields)
+        for index, (source, target, document) in enumerate(zip(*columns))
     ]
 
 
@@ -132,10 +130,8 @@ def digest_of(path: Path) -> str:
             f"{shown_path(path)}: expected a file, got a pipe; prepare reads a source again to see whether "
             f"it has changed"
         )
-    try:
+    with explained(f"{shown_path(path)}: cannot be read", OSError):
         return checksum(path)
-    except OSError as error:
-        raise UserError(f"{shown_path(path)}: cannot be read ({error.strerror})") from error
 
 
 def write_chunks(given: Input, languages: tuple[str, str], folder: Path) -> int:
@@ -144,19 +140,20 @@ def write_chunks(given: Input, languages: tuple[str, str], folder: Path) -> int:
     Raises:
         UserError: for a file that is missing, damaged, or of another length than its translation.
     """
-    pairs = _side_by_side(given) if given.target is not None else _of_table(given, languages)
+    pairs = (pair for block in _blocks(given, languages) for pair in zip(*block))
     total = 0
     for number, chunk in enumerate(_chunks(pairs)):
         lines = range(total + 1, total + len(chunk) + 1)
         total += len(chunk)
-        sources, targets, documents = zip(*chunk)
+        sources, targets, *documents = zip(*chunk)
+        names = documents[0] if documents else [None] * len(chunk)
         columns = (
             [given.number << INPUT_BITS | line for line in lines],
             [given.split] * len(chunk),
             [given.corpus] * len(chunk),
             sources,
             targets,
-            [None if name is None else text_key(f"{given.corpus}\n{name}") for name in documents],
+            [None if name is None else text_key(f"{given.corpus}\n{name}") for name in names],
             lines,
         )
         table = pyarrow.table([pyarrow.array(c, f.type) for c, f in zip(columns, RAW)], RAW)
@@ -180,21 +177,10 @@ def _chunks(pairs: Iterable[RawPair]) -> Iterator[list[RawPair]]:
         yield chunk
 
 
-def _side_by_side(given: Input) -> Iterator[RawPair]:
-    paths = given.paths()
-    sides = [chain.from_iterable(read_line_blocks(path)) for path in paths]
-    for number, lines in enumerate(zip_longest(*sides), start=1):
-        if None in lines:
-            short = paths[lines.index(None)]
-            long = next(path for path, line in zip(paths, lines) if line is not None)
-            raise UserError(
-                f"{shown_path(short)} has {counted(number - 1, 'line')} but {shown_path(long)} has more; "
-                f"line n of one must belong to line n of the other"
-            )
-        yield lines[0], lines[1], lines[2] if len(lines) > 2 else None
-
-
-def _of_table(given: Input, languages: tuple[str, str]) -> Iterator[RawPair]:
+def _blocks(given: Input, languages: tuple[str, str]) -> Iterator[list[list[str]]]:
+    """The columns of the pairs, block by block: source, target and, if they are known, documents."""
+    if given.target is not None:
+        return line_blocks(*given.paths())
     document = None if given.document is None else str(given.document)
     table = read_table(given.source, header=not has_no_header(*given.fields, document))
     own = f"--set corpora.{shorten(given.corpus)}"
@@ -205,6 +191,4 @@ def _of_table(given: Input, languages: tuple[str, str]) -> Iterator[RawPair]:
     ]
     if document is not None:
         names.append(pick(table, [document], f"choose one by {own}.document=NAME"))
-    for columns in table.read(names):
-        for values in zip(*columns):
-            yield values[0], values[1], values[2] if len(values) > 2 else None
+    return table.read(names)

@@ -119,13 +119,9 @@ def build_stream(
     config = settings.training
     return BatchStream(
         encoded if config.guided_alignment else replace(encoded, links=None),
-        config.batch_tokens,
-        config.accumulate,
-        config.seed,
-        word_dropout=config.word_dropout,
-        sample=pair_sampler(settings, corpus.train, tokenizers, encoded),
-        rank=world.rank,
-        processes=world.size,
+        config,
+        pair_sampler(settings, corpus.train, tokenizers, encoded),
+        world,
         orders=None if corpus.mixture is None else corpus.mixture.orders(config.seed),
     )
 

@@ -159,8 +159,7 @@ def stored_weights(folder: Path) -> dict[str, Stored]:
             numbers than this machine has memory for.
     """
     path = folder / WEIGHTS
-    with _described(folder / WEIGHTS):
-        check_regular(path, root=folder.parent.parent)  # run/checkpoints/best
+    with _described(path):
         with path.open("rb") as file:
             length = int.from_bytes(file.read(8), "little")
         if length > MAX_HEADER:
@@ -193,8 +192,9 @@ def check_fits(folder: Path, own: Mapping[str, Tensor]) -> None:
 
 @contextmanager
 def _described(path: Path) -> Iterator[None]:
-    """Turn the errors of reading a file of a checkpoint into a :class:`UserError`."""
+    """Check a file of a checkpoint, and turn the errors of reading it into a :class:`UserError`."""
     try:
+        check_regular(path, root=path.parent.parent.parent)  # run/checkpoints/best/...
         yield
     except UserError:
         raise
@@ -213,7 +213,6 @@ def load_state(folder: Path) -> dict[str, Any]:
     """
     path = folder / STATE
     with _described(path):
-        check_regular(path, root=folder.parent.parent)
         state = dict(torch.load(path, map_location="cpu", weights_only=True))
     for file in _files(folder):
         _verify(file)

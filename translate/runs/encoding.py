@@ -12,7 +12,7 @@ from translate.config.settings import Settings
 from translate.corpora.augmentation import DRAWN, Augmenter, LinkedPair, PairToken, marks, text_of
 from translate.corpora.batching import POSITION_BITS, piece_links
 from translate.corpora.caches import cache_directory, fingerprint, one_at_a_time
-from translate.corpora.columns import Column
+from translate.corpora.columns import Column, kept_or_temporary
 from translate.corpora.corpus import Corpus, Split
 from translate.corpora.encoded import EncodedCorpus, Ragged, collect_encoded, read_encoded, seldom_collected
 from translate.corpora.images.image_tokenizer import ImageTokenizer
@@ -20,7 +20,6 @@ from translate.corpora.linkers import Linker, WrittenLinks, estimated, has_gaps,
 from translate.errors import UserError
 from translate.links.links import Gold, Links, parse_gold
 from translate.links.statistical import KnownLinks
-from translate.text.file_writing import explain_write_errors
 from translate.text.subword_sampling import encode_spans, sample_corpus
 from translate.text.tokenizer import NO_WORD, UNK, Tokenizer, TokenizerPair
 
@@ -89,13 +88,11 @@ def encode_training(settings: Settings, corpus: Corpus, tokenizers: TokenizerPai
         print("encoding the corpus")
         linker = linker_of(settings, corpus, tokenizers) if config.needs_links else None
         whitespace = _whitespace(settings, split)
-        if path is not None:
-            try:
-                return encode(split, tokenizers, path, linker, whitespace=whitespace)
-            except OSError as error:  # without the cache everything works, more slowly
-                print(f"note: the encoded corpus cannot be kept in {path.parent} ({error.strerror})")
-    with explain_write_errors("the system's folder of temporary files (TMPDIR)"):
-        return encode(split, tokenizers, None, linker, whitespace=whitespace)
+        return kept_or_temporary(
+            path,
+            "the encoded corpus",
+            lambda file: encode(split, tokenizers, file, linker, whitespace=whitespace),
+        )
 
 
 def _cached_file(settings: Settings, corpus: Corpus, tokenizers: TokenizerPair) -> Path | None:
@@ -304,7 +301,7 @@ class PairSampler:
         """The ids of one side."""
         tokenizer = self._sides[side]
         if self.amount is not None:
-            return [*sample_corpus(tokenizer, texts, tokenizer.model_type, self.amount, [*seed, side])]
+            return [*sample_corpus(tokenizer, texts, self.amount, [*seed, side])]
         known = (self.encoded.source, self.encoded.target)[side]
         found: list[Sequence[int]] = [known.row(row).tolist() for row in rows.tolist()]
         new = tokenizer.encode_corpus([texts[place] for place in changed])

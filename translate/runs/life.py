@@ -157,7 +157,7 @@ def train_with_hooks(job: Job, training: Training, translator: Translator, valid
 
     try:
         with (
-            closing(ProgressLine(config, training, began=limits.began)) as line,
+            closing(ProgressLine(config, training, limits)) as line,
             closing(
                 Reporter(
                     job.settings, directory, line, limits, start=training.progress.step, writes=world.is_main

@@ -18,7 +18,7 @@ from translate.runs.terminal_lines import ProgressLine, score_line
 from translate.text.escape import for_code, for_markdown
 from translate.text.file_writing import write_text
 from translate.text.tokenizer import TokenizerPair
-from translate.training.loop import Limits, Progress, Training
+from translate.training.loop import Limits, Progress, Training, Window
 from translate.training.update import StepReport
 from translate.version import __version__
 
@@ -105,7 +105,7 @@ class Reporter:
         if progress.step % self.settings.training.log_every == 0 or self.limits.reached(progress):
             means = training.window.means(progress.training_seconds)
             self._write("train", progress, means | {"learning_rate": report.learning_rate})
-            training.window.restart(progress.training_seconds)
+            training.window = Window(progress.training_seconds)
 
     def report(
         self,

@@ -100,11 +100,9 @@ class RunDirectory:
                 "lost; move it elsewhere, or choose another run.name"
             )
 
-    def _own(self) -> tuple[Path, ...]:
+    def _own(self) -> list[Path]:
         """Everything that a run writes, ``config.yaml`` first."""
-        files = (self.config, self.metrics, self.alignment, self.scores, self.training_pairs, self.card)
-        folders = (self.tokenizer, self.checkpoints, self.plots, self.tensorboard)
-        return (*files, *folders)
+        return [path for path in vars(self).values() if path not in (self.path, self.last)]
 
     def _holds_run(self) -> bool:
         """Whether ``config.yaml`` is that of a run; other programs have files of that name, too."""

@@ -19,7 +19,7 @@ from translate.config.training import TrainingConfig
 from translate.corpora.split import Split
 from translate.evaluation.scores import SCALE
 from translate.runs.run_directory import RunDirectory
-from translate.training.loop import Progress, Training
+from translate.training.loop import Limits, Progress, Training
 from translate.training.update import StepReport, Update
 
 REFRESH_EVERY = 10  # optimizer steps, on a terminal
@@ -35,15 +35,15 @@ class ProgressLine:
     Args:
         config: of the training.
         training: where it begins.
-        began: when the process began, from which ``training.max_time`` counts.
+        limits: of the run.
     """
 
-    def __init__(self, config: TrainingConfig, training: Training, *, began: float) -> None:
+    def __init__(self, config: TrainingConfig, training: Training, limits: Limits) -> None:
         self.config = config
-        self.began = began
+        self.limits = limits
         self.started = self.shown = time.monotonic()
-        self.start_step = training.progress.step
-        self.start_epoch = training.stream.epochs(training.progress.position)
+        progress = training.progress
+        self.first = limits.parts(progress.step, training.stream.epochs(progress.position))
         self.live: Live | None = None
         if sys.stdout.isatty():
             self.live = Live(console=Console(highlight=False), auto_refresh=False, transient=True)
@@ -78,7 +78,7 @@ class ProgressLine:
     def _text(self, training: Training, report: StepReport) -> str:
         means = training.window.means(training.progress.training_seconds)
         epoch = training.stream.epochs(training.progress.position)
-        left = self.seconds_left(report.step, epoch, now=time.monotonic())
+        left = self.seconds_left(report.step, epoch)
         parts = [
             f"step {report.step}",
             f"nll {means['nll']:.3f}",
@@ -91,19 +91,15 @@ class ProgressLine:
         ]
         return "  ".join(filter(None, parts))
 
-    def seconds_left(self, step: int, epoch: float, *, now: float) -> float | None:
+    def seconds_left(self, step: int, epoch: float) -> float | None:
         """Seconds until the limit that ends the run first, or ``None`` for a run without a limit."""
-        config = self.config
-        found = []
-        for limit, here, start in (
-            (config.max_steps, step, self.start_step),
-            (config.max_epochs, epoch, self.start_epoch),
-        ):
-            if limit is not None and here > start:
-                found.append((now - self.started) * (limit - here) / (here - start))
-        if config.max_time is not None:
-            found.append(config.max_time - (now - self.began))
-        return max(0.0, min(found)) if found else None
+        first, passed = self.first, time.monotonic() - self.started
+        found = [
+            passed * max(0.0, 1 - part) / (part - first[name])
+            for name, part in self.limits.parts(step, epoch).items()
+            if part > first[name]
+        ]
+        return min(found, default=None)
 
 
 def score_line(step: int, scores: Mapping[str, float]) -> str:

@@ -4,6 +4,8 @@ import hashlib
 import json
 import os
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +36,21 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[mi
                     )
                 seen.add(key.value)
         return super().construct_mapping(node, deep=deep)
+
+
+@contextmanager
+def explained(saying: str, *kinds: type[Exception]) -> Iterator[None]:
+    """Raise an error of these kinds in the block as a :class:`UserError`: ``saying``, and the reason.
+
+    A :class:`UserError` of the block, which is a ``ValueError``, says enough.
+    """
+    try:
+        yield
+    except UserError:
+        raise
+    except kinds as error:
+        reason = error.strerror if isinstance(error, OSError) else None
+        raise UserError(f"{saying} ({reason or shorten(error)})") from error
 
 
 def read_bounded(
@@ -76,10 +93,8 @@ def checksum(path: Path) -> str:
 
 
 def _open_regular(path: Path, root: Path | None) -> int:
-    try:
+    with explained(f"{path}: cannot be read", OSError, RuntimeError):  # Python's error for links in a circle
         inside = root is None or path.resolve().is_relative_to(root.resolve())
-    except (OSError, RuntimeError) as error:  # Python's error for links in a circle
-        raise UserError(f"{path}: cannot be read ({shorten(error)})") from error
     if not inside:
         raise UserError(f"{path}: it is a link to a file outside of {root}; expected a file inside it")
     try:
@@ -110,16 +125,13 @@ def read_yaml(path: Path, *, root: Path | None = None, expected: str = "") -> An
 
     Aliases are refused: a few nested ones stand for billions of values.
     """
-    content = read_bounded(path, root=root, expected=expected)
-    try:
-        return parse_yaml(content.decode("utf-8"), path)
-    except UnicodeDecodeError as error:
-        raise UserError(f"{path}: not readable as YAML ({shorten(error)})") from error
+    return parse_yaml(read_bounded(path, root=root, expected=expected), path)
 
 
-def parse_yaml(text: str, path: Path) -> Any:
+def parse_yaml(content: str | bytes, path: Path) -> Any:
     """The value of YAML without aliases and tags, from the file ``path``; errors as :func:`read_yaml`."""
-    try:
+    with explained(f"{path}: not readable as YAML", ValueError, RecursionError, yaml.YAMLError):
+        text = content if isinstance(content, str) else content.decode("utf-8")
         depth = 0
         for event in yaml.parse(text, Loader=_Loader):
             if isinstance(event, yaml.AliasEvent):
@@ -129,7 +141,3 @@ def parse_yaml(text: str, path: Path) -> Any:
             if depth > MAX_DEPTH:
                 raise UserError(f"{path}: nested too deeply; expected at most {MAX_DEPTH} levels")
         return yaml.load(text, Loader=_Loader)
-    except UserError:
-        raise
-    except (ValueError, RecursionError, yaml.YAMLError) as error:
-        raise UserError(f"{path}: not readable as YAML ({shorten(error)})") from error

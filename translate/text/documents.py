@@ -57,26 +57,15 @@ def in_context(pieces: Pieces, previous: Sequence[Sequence[int]]) -> Pieces:
     """A sentence with those before it; their pieces belong to no word. A blank one stays blank."""
     if not previous or not pieces.ids:
         return pieces
-    ids = join_sentences(previous, pieces.ids)
-    start = len(ids) - len(pieces.ids)
-    further = tuple((piece + start, word) for piece, word in pieces.further)
-    return pieces._replace(ids=ids, piece_words=[NO_WORD] * start + pieces.piece_words, further=further)
+    ids = join_sentences(previous, ())
+    return pieces.after(Pieces(ids, [NO_WORD] * len(ids), []))
 
 
 def as_one(sentences: Sequence[Pieces]) -> Pieces:
     """The sentences of a document as one source whose words are those of all, in their order."""
-    ids: list[int] = []
-    owners: list[int] = []
-    found = Pieces(ids, owners, [], ())
+    found, separator = Pieces([], [], []), Pieces([BOS], [NO_WORD], [])
     for number, sentence in enumerate(sentences):
-        if number:
-            ids.append(BOS)
-            owners.append(NO_WORD)
-        start, first = len(ids), len(found.words)
-        ids += sentence.ids
-        owners += [word if word == NO_WORD else word + first for word in sentence.piece_words]
-        further = ((piece + start, word + first) for piece, word in sentence.further)
-        found = found._replace(words=[*found.words, *sentence.words], further=(*found.further, *further))
+        found = sentence.after(separator.after(found) if number else found)
     return found
 
 

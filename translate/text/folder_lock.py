@@ -10,7 +10,7 @@ from pathlib import Path
 
 from translate.config.names import shorten, shown_path
 from translate.errors import UserError
-from translate.text.file_writing import not_written
+from translate.text.file_writing import explain_write_errors
 
 LOCK = "run.lock"
 
@@ -27,11 +27,9 @@ def locked(directory: Path, refusal: str) -> Iterator[None]:
         UserError: if another living process holds it, or the folder cannot be written.
     """
     path, existed = directory / LOCK, directory.exists()
-    try:
+    with explain_write_errors(directory):
         directory.mkdir(parents=True, exist_ok=True)
         descriptor = _acquire(path, refusal)
-    except OSError as error:
-        raise UserError(f"{directory}: {not_written(error)}") from error
     try:
         yield
     finally:

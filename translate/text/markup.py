@@ -95,20 +95,17 @@ def read_markup(sentence: str, tags: Collection[str] = ()) -> Marked:
         start = f"{sentence[: before[-1].end]} "
         after = tuple(replace(item, position=len(start) + item.position) for item in inner.items)
         return Marked(start + inner.text, after, inner.unbalanced)
-    found = _find(sentence)
-    if not found:
-        return Marked(sentence)
-    text, items = _take_out(sentence, found, glue="")
-    if _find(text):  # the text around a tag, joined, looks like markup
-        text, items = _take_out(sentence, found, glue=" ")
-    for number in range(MAX_PASSES + 1):  # a space did not help: `<a<b>>`
-        more = _find(text)
-        if not more:
+    text, items = sentence, list[Item]()
+    for number in range(MAX_PASSES + 2):  # a space may not help: `<a<b>>`
+        found = _find(text)
+        if not found:
             break
-        if number == MAX_PASSES:  # without the characters that markup begins with, there is none
-            more = [_Found(match.start(), match.end(), "alone", False) for match in _OPENER.finditer(text)]
-        rest, others = _take_out(text, more, glue=" ")
-        moved = _moved(items, more, len(rest))
+        if number > MAX_PASSES:  # without the characters that markup begins with, there is none
+            found = [_Found(match.start(), match.end(), "alone", False) for match in _OPENER.finditer(text)]
+        rest, others = _take_out(text, found, glue=" " if number else "")
+        if not number and _find(rest):  # the text around a tag, joined, looks like markup
+            rest, others = _take_out(text, found, glue=" ")
+        moved = _moved(items, found, len(rest))
         text, items = rest, sorted([*moved, *others], key=lambda item: item.position)
     return _matched(text, items)
 

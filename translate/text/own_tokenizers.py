@@ -6,7 +6,7 @@ from typing import Any
 from translate.config.data import NUM_SPECIAL, RESERVED, TokenizerConfig
 from translate.config.names import shorten, shown_path
 from translate.errors import UserError
-from translate.text.bounded import read_bounded
+from translate.text.bounded import explained, read_bounded
 from translate.text.lines import user_path
 from translate.text.tokenizer import MAX_MODEL_BYTES, UNK, UNKNOWN, Tokenizer, TokenizerPair, parse_model
 
@@ -50,11 +50,9 @@ def _read(path: str) -> bytes:
     if not others:
         raise UserError(f"{where}: no SentencePiece model (it has no pieces)")
     put_special_first(model, others)
-    try:
+    with explained(f"{where}: no SentencePiece model", RuntimeError):
         content = bytes(model.SerializeToString())
         Tokenizer(content)
-    except RuntimeError as error:
-        raise UserError(f"{where}: no SentencePiece model ({shorten(error)})") from error
     return content
 
 

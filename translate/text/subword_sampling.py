@@ -22,7 +22,7 @@ UNKNOWN_PENALTY = 10.0  # below the score of the least likely piece, as in Sente
 
 
 def sample_corpus(
-    tokenizer: Tokenizer, lines: Sequence[str], model_type: str, amount: float, seed: Sequence[int]
+    tokenizer: Tokenizer, lines: Sequence[str], amount: float, seed: Sequence[int]
 ) -> list[list[int]]:
     """Ids of the lines of a corpus, in randomly drawn pieces.
 
@@ -31,15 +31,14 @@ def sample_corpus(
     algorithm 1).
 
     Args:
-        tokenizer: of this side.
+        tokenizer: of this side, of one of ``SAMPLED_TYPES``.
         lines: as for :meth:`Tokenizer.encode_corpus`.
-        model_type: of the tokenizer, one of ``SAMPLED_TYPES``.
         amount: see above; pieces vary more with a smaller one for unigram, with a larger one for BPE.
         seed: equal numbers give equal pieces in any process.
     """
     processor = sentencepiece.SentencePieceProcessor(model_proto=tokenizer.model)
     generator = random.Random(int(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0]))
-    make = _unigram if model_type == "unigram" else _bpe
+    make = _unigram if tokenizer.model_type == "unigram" else _bpe
     draw = make(processor, amount, generator)
     return [draw(line) for line in lines]
 

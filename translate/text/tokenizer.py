@@ -52,6 +52,19 @@ class Pieces(NamedTuple):
     further: tuple[tuple[int, int], ...] = ()
     picture: Any = None  # translate.corpora.images.patches.Image
 
+    def after(self, before: "Pieces") -> "Pieces":
+        """These pieces behind others, whose words come first."""
+        start, first = len(before.ids), len(before.words)
+        owners = (word if word == NO_WORD else word + first for word in self.piece_words)
+        further = ((piece + start, word + first) for piece, word in self.further)
+        return Pieces(
+            [*before.ids, *self.ids],
+            [*before.piece_words, *owners],
+            [*before.words, *self.words],
+            (*before.further, *further),
+            before.picture,
+        )
+
     def cut(self, length: int) -> "Pieces":
         """The first ``length`` pieces and their words, at most ``WORDS_A_PIECE`` times as many."""
         most = length * WORDS_A_PIECE  # an unknown piece may cover any number

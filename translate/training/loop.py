@@ -120,15 +120,15 @@ class Limits:
 
     def spent(self, step: int, epochs: float) -> float:
         """The share of the run, from 0 to 1, that is behind it in ``step``, after ``epochs``."""
-        parts = self._parts(step, epochs)
+        parts = self.parts(step, epochs)
         return min(1.0, max((part for name, part in parts.items() if self.end(name)), default=0.0))
 
     def reached(self, progress: Progress) -> str | None:
         """The limit that the run has reached."""
-        parts = self._parts(progress.step, progress.epoch)
+        parts = self.parts(progress.step, progress.epoch)
         return next((name for name, part in parts.items() if part >= 1), None)
 
-    def _parts(self, step: int, epochs: float) -> dict[str, float]:
+    def parts(self, step: int, epochs: float) -> dict[str, float]:
         """The share of each of its limits that the run has had; 1 is all."""
         had = {"max_steps": step, "max_epochs": epochs, MAX_TIME: self.elapsed()}
         limits = {name: getattr(self.config, name) for name in had}
@@ -156,12 +156,6 @@ class Window:
     loss: Tensor | float = 0.0
     likelihood: Tensor | float = 0.0
     tokens: int = 0
-
-    def restart(self, training_seconds: float) -> None:
-        """Empty the window; the next step is its first."""
-        self.began = training_seconds
-        self.loss = self.likelihood = 0.0
-        self.tokens = 0
 
     def add(self, report: StepReport) -> None:
         """Count the step of a report."""
@@ -233,7 +227,7 @@ class Training:
         if len(state["generators"]) == world.size:
             restore_generators(state["generators"][world.rank], self.update.device)
         else:
-            seed_process(self.stream.seed, world.rank, self.progress.step)
+            seed_process(self.stream.config.seed, world.rank, self.progress.step)
 
 
 # A hook looks at the run after each step, and may return the reason to end it.

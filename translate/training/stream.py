@@ -3,7 +3,7 @@
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -11,11 +11,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from translate.config.training import TrainingConfig
 from translate.corpora.batching import Batch, collate, plan_batches
 from translate.corpora.encoded import EncodedCorpus
 from translate.corpora.images.patches import PATCH
 from translate.corpora.orders import EveryRow, Staged
 from translate.text.tokenizer import BOS, EOS, PAD, UNK
+from translate.training.parallel import World
 
 PREPARED = 4  # groups of batches kept ready
 RELEASE = 256  # pairs after which pages of large files are given back; reading one row may map some 100 KiB
@@ -54,35 +56,27 @@ class BatchStream:
 
     Attributes:
         corpus: in the most probable pieces.
-        batch_tokens: target tokens a batch, padding included.
-        accumulate: batches an optimizer step, for every process.
-        seed: of the order, of word dropout, and of subword sampling.
-        word_dropout: probability that the model reads ``<unk>`` instead of a piece.
+        config: of the training; its seed is that of the order, of word dropout, and of subword sampling.
         sample: gives rows in pieces sampled for a seed; ``None`` keeps the same pieces.
-        rank: of this process.
-        processes: how many share the batches.
+        world: the processes that share the batches.
         orders: of the rows; ``None`` for every row once an epoch.
     """
 
     corpus: EncodedCorpus
-    batch_tokens: int
-    accumulate: int
-    seed: int
-    word_dropout: float = 0.0
+    config: TrainingConfig
     sample: Callable[[Sequence[int], np.ndarray], EncodedCorpus] | None = None
-    rank: int = 0
-    processes: int = 1
+    world: World = field(default_factory=World)
     orders: Staged | None = None
 
     @property
     def group_size(self) -> int:
         """Batches an optimizer step, over all processes."""
-        return self.accumulate * self.processes
+        return self.config.accumulate * self.world.size
 
     @cached_property
     def staged(self) -> Staged:
         """The orders of the rows."""
-        return self.orders or Staged((EveryRow(len(self.corpus), self.seed),))
+        return self.orders or Staged((EveryRow(len(self.corpus), self.config.seed),))
 
     @cached_property
     def num_blocks(self) -> int:
@@ -119,7 +113,8 @@ class BatchStream:
 
     def _plan(self, lengths: tuple[np.ndarray, np.ndarray], at: Position) -> list[np.ndarray]:
         """The batches of a block whose rows have these lengths: places among them."""
-        return plan_batches(*lengths, self.batch_tokens, seed=self.seed, epoch=at.epoch, block=at.block)
+        tokens, seed = self.config.batch_tokens, self.config.seed
+        return plan_batches(*lengths, tokens, seed=seed, epoch=at.epoch, block=at.block)
 
     def _groups(self, at: Position, step: int) -> Iterator[BatchGroup]:
         read = 0  # pairs since pages were given back
@@ -129,7 +124,9 @@ class BatchStream:
             rows = order.rows(at.epoch, at.block)
             corpus, places = self.corpus, rows
             if self.sample:
-                corpus = self.sample([self.seed, at.epoch, *([at.block + 1] if at.block else [])], rows)
+                corpus = self.sample(
+                    [self.config.seed, at.epoch, *([at.block + 1] if at.block else [])], rows
+                )
                 places = np.arange(len(rows))
             lengths = self._lengths(corpus, places)
             plan = self._plan(lengths, at)
@@ -147,7 +144,7 @@ class BatchStream:
                 num_tokens = sum(int(lengths[1][batch].sum()) + len(batch) for batch in group)
                 chosen = [places[batch].tolist() for batch in group]
                 batches = self._share(corpus, rows, chosen, at._replace(batch=begin))
-                spare = len(chosen[self.rank :: self.processes]) < len(batches)
+                spare = len(chosen[self.world.rank :: self.world.size]) < len(batches)
                 yield BatchGroup(batches, after, num_tokens, spare)
                 read += sum(map(len, chosen))
                 if read >= RELEASE:
@@ -161,20 +158,20 @@ class BatchStream:
         self, corpus: EncodedCorpus, rows: np.ndarray, chosen: list[list[int]], at: Position
     ) -> list[Batch]:
         """This process's share of the batches ``chosen`` of a block, or else a spare one."""
-        mine = list(range(len(chosen)))[self.rank :: self.processes]
-        if len(mine) < len(chosen[:: self.processes]):
+        mine = list(range(len(chosen)))[self.world.rank :: self.world.size]
+        if len(mine) < len(chosen[:: self.world.size]):
             mine.append(0)
         batches = [collate(corpus, chosen[i]) for i in mine]
         if self.sample:
             batches = [replace(b, indices=rows[b.indices].tolist()) for b in batches]
-        if self.word_dropout:
+        if self.config.word_dropout:
             numbered = zip(mine, batches, strict=True)
             batches = [self._noisy(batch, at, at.batch + i) for i, batch in numbered]
         return batches
 
     def _noisy(self, batch: Batch, at: Position, number: int) -> Batch:
-        key = [self.seed, at.epoch, number, *([at.block] if at.block else [])]
-        return drop_words(batch, self.word_dropout, np.random.default_rng(key))
+        key = [self.config.seed, at.epoch, number, *([at.block] if at.block else [])]
+        return drop_words(batch, self.config.word_dropout, np.random.default_rng(key))
 
 
 def drop_words(batch: Batch, probability: float, generator: np.random.Generator) -> Batch:

@@ -12,7 +12,7 @@ import pyarrow
 
 from translate.config.data import SPLITS, DataConfig
 from translate.corpora.caches import fingerprint
-from translate.corpora.columns import TEMPORARY, Mapped, Spill
+from translate.corpora.columns import Mapped, Spill, kept_or_temporary
 from translate.corpora.corpus import Corpus
 from translate.corpora.images.image_files import read_file
 from translate.corpora.images.image_names import below, leave_out
@@ -20,7 +20,6 @@ from translate.corpora.images.line import split_line
 from translate.corpora.images.patches import Image
 from translate.corpora.images.scenes import is_scene
 from translate.errors import UserError
-from translate.text.file_writing import explain_write_errors
 from translate.text.lines import user_path
 
 VERSION = "2"  # changes with the format of the file and the way images are resized
@@ -92,14 +91,9 @@ def open_store(
         print(f"{len(wanted):,} images from {path}")
         return ImageStore(table, patch_size)
     print(f"reading {len(wanted):,} images of {root}")
-    try:
-        table = _read_all(wanted, paths, side, patch_size, path)
-    except OSError as error:  # without the cache everything works, with a temporary file
-        if path is None:
-            raise
-        print(f"note: the images cannot be kept in {path.parent} ({error.strerror})")
-        with explain_write_errors(TEMPORARY):
-            table = _read_all(wanted, paths, side, patch_size, None)
+    table = kept_or_temporary(
+        path, "the images", lambda file: _read_all(wanted, paths, side, patch_size, file)
+    )
     return ImageStore(table, patch_size)
 
 

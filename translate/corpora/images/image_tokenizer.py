@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from translate.corpora.images.line import split_line
 from translate.corpora.images.patches import Image, cell_size, names, piece_cells
 from translate.corpora.images.scenes import SIDE, draw, is_scene, read_scene
 from translate.errors import LineError, UserError
-from translate.text.tokenizer import NO_WORD, Pieces, Tokenizer, TokenizerPair
+from translate.text.tokenizer import Pieces, Tokenizer, TokenizerPair
 from translate.text.words import Word
 
 if TYPE_CHECKING:
@@ -109,15 +109,9 @@ class ImageTokenizer(Tokenizer):
             if split_line(text).image is not None:
                 raise LineError(str(error)) from error
             raise LineError(f"{error}; this run describes images, and reads no sentences") from None
-        count = len(image)
         patches = [Word(patch, 0, 0) for patch in names(image.rows, image.columns)]
-        return Pieces(
-            [*image.ids(), *found.ids],  # type: ignore[list-item]
-            [*range(count), *(word if word == NO_WORD else word + count for word in found.piece_words)],
-            [*patches, *found.words],
-            tuple((piece + count, word + count) for piece, word in found.further),
-            image,
-        )
+        ids: list[Any] = image.ids()
+        return found.after(Pieces(ids, [*range(len(image))], patches, picture=image))
 
     def encode_sources(self, lines: Sequence[str]) -> ImageSources:
         """The lines of a corpus, whose images are read when a batch needs them."""

@@ -14,7 +14,7 @@ from translate.config.names import shorten
 from translate.corpora.images.image_names import LANGUAGE, leave_out
 from translate.corpora.images.line import join_line
 from translate.corpora.images.scenes import PLACES, ROOM, SIDE, Scene, Thing, draw
-from translate.corpora.split import RawCorpus, Split, SplitReader
+from translate.corpora.split import RawCorpus, Split
 from translate.errors import UserError
 from translate.grammar import english, french
 from translate.grammar import scene_words as words
@@ -60,8 +60,6 @@ def load_scenes(data: DataConfig) -> RawCorpus:
             f"the corpus of scenes has en and fr, not {shorten(source, 100)} and {shorten(target, 100)}; set "
             "data.source_language and data.target_language"
         )
-    if data.num_train < 1:
-        raise UserError(f"data.num_train={data.num_train}: expected at least 1")
     sizes = {"test": data.num_test, "validation": data.num_validation, "train": data.num_train}
     examples = generate_scenes(sizes, data.seed, captions=data.read == "picture")
     splits = {}
@@ -75,8 +73,7 @@ def load_scenes(data: DataConfig) -> RawCorpus:
     if data.read == "both":
         described = {row for row, example in enumerate(examples["train"]) if example.is_description}
         splits["train"] = leave_out(splits["train"], data, described)
-    readers = {name: SplitReader.of(split) for name, split in splits.items()}
-    return RawCorpus((source, target), readers)
+    return RawCorpus.of((source, target), splits)
 
 
 def generate_scenes(sizes: Mapping[str, int], seed: int, *, captions: bool) -> dict[str, list[SceneExample]]:
