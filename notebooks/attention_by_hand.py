@@ -19,7 +19,7 @@ from translate.text.tokenizer import BOS, EOS
 
 folders = [Path.cwd(), *Path.cwd().parents]
 clone = next((folder for folder in folders if (folder / "pyproject.toml").exists()), folders[0])
-run = Path(os.environ.get("TRANSLATE_RUN", clone / "runs/demo/rnn_bahdanau"))
+run = clone / os.environ.get("TRANSLATE_RUN", "runs/demo/rnn_bahdanau")
 if not run.exists():
     raise SystemExit(f"{run} does not exist; `make demo` trains it in a few minutes")
 translator = translate.load(run, device="cpu")

@@ -21,7 +21,7 @@ from translate.figures.heatmap import draw
 
 folders = [Path.cwd(), *Path.cwd().parents]
 clone = next((folder for folder in folders if (folder / "pyproject.toml").exists()), folders[0])
-run = Path(os.environ.get("TRANSLATE_RUN", clone / "runs/demo/transformer"))
+run = clone / os.environ.get("TRANSLATE_RUN", "runs/demo/transformer")
 if not run.exists():
     raise SystemExit(f"{run} does not exist; `make demo` trains it in a few minutes")
 out = Path(os.environ.get("TRANSLATE_OUT", run))

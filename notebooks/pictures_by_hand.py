@@ -26,7 +26,7 @@ from translate.text.tokenizer import BOS, EOS
 
 folders = [Path.cwd(), *Path.cwd().parents]
 clone = next((folder for folder in folders if (folder / "pyproject.toml").exists()), folders[0])
-run = Path(os.environ.get("TRANSLATE_RUN", clone / "runs/scenes_captions"))
+run = clone / os.environ.get("TRANSLATE_RUN", "runs/scenes_captions")
 if not run.exists():
     raise SystemExit(f"{run} does not exist; `translate train experiment=scenes_captions` trains it")
 out = Path(os.environ.get("TRANSLATE_OUT", run))

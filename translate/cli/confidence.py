@@ -23,7 +23,7 @@ def confidence(
     of translate serve, which shows confidence only where it was counted.
 
     Examples:
-      translate confidence runs/mine
+      translate confidence runs/demo/transformer
       translate confidence runs/mine --source dev.en --reference dev.de
     """
     from translate.runs.calibration import pairs_of_files, pairs_of_run

@@ -26,7 +26,7 @@ class LibreRequest(DetectRequest):
     source: Annotated[Code, Field(description="code of the language, or auto")]
     target: Code
     format: Annotated[Literal["text", "html"], Field(description="html keeps its tags")] = "text"
-    alternatives: Annotated[int, Field(ge=0, le=16, description="other translations, of the run's beam")] = 0
+    alternatives: Annotated[int, Field(ge=0, le=16, description="other translations of plain text")] = 0
 
 
 class LibreFile(FormBody):

@@ -32,7 +32,7 @@ class Weighing(BaseModel):
     method: Annotated[Method, Field(description="how weights are computed")] = "attention"
     layer: Annotated[int | None, Field(ge=0, description="instead of the calibrated one")] = None
     heads: Annotated[list[int] | None, Field(min_length=1, max_length=1024, description="to average")] = None
-    confidence: Annotated[bool, Field(description="the probability of each target word")] = True
+    confidence: Annotated[bool, Field(description="the probability of each aligned word")] = True
 
 
 class TranslateRequest(Weighing):
