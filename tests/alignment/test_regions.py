@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from translate.alignment.alignment import Alignment
-from translate.alignment.regions import alignment_scores, region_scores, words_alone
+from translate.alignment.regions import alignment_scores, region_scores, regions, words_alone
 from translate.corpora.images.patches import Image
 from translate.errors import UserError
 from translate.links.links import parse_gold
@@ -45,6 +45,9 @@ def test_words_beside_the_picture_have_their_own_scores():
     alone = words_alone(found)
     assert alone.source_words == ["it", "is"]
     np.testing.assert_allclose(alone.weights, np.array([[6 / 7, 1 / 7], [0, 1]]), rtol=1e-6)
+    np.testing.assert_allclose(
+        regions(found), np.array([[[1 / 3, 0, 0], [0, 0, 2 / 3]], [[0, 1, 0], [0, 0, 0]]]), rtol=1e-6
+    )
 
 
 def test_captions_have_no_aer_and_sentences_no_pointing():

@@ -1,6 +1,8 @@
 """Alignments with a picture: the region that each target word looked at, and how well it fits the gold.
 
 The first source words of such an alignment are the patches of the picture, row by row.
+
+Shapes: T target words, R rows and C columns of patches.
 """
 
 from collections.abc import Sequence
@@ -19,6 +21,15 @@ SHARE = 0.5  # of the greatest weight of a word: patches from there on are its r
 def num_patches(alignment: Alignment | EncodedPair) -> int:
     """The number of source words that are patches."""
     return 0 if alignment.picture is None else len(alignment.picture)
+
+
+def regions(alignment: Alignment) -> np.ndarray:
+    """Weights of the patches, (T, R, C) float32; each word's sum to 1, or are zero."""
+    picture = alignment.picture
+    if picture is None:
+        raise ValueError("the alignment has no picture")
+    weights = alignment.weights[:, : len(picture)]
+    return _shares(weights).reshape(len(weights), picture.rows, picture.columns)
 
 
 def words_alone(alignment: Alignment) -> Alignment:
