@@ -42,10 +42,10 @@ def test_a_packed_memory_of_many_units(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
-        ("", "m.tmx, line 1: not valid XML (no element found)"),
+        ("", "m.tmx, line 1: not valid XML (the file ends too early)"),
         ("plain text", "m.tmx, line 1: not valid XML (syntax error)"),
         ("<html></html>", "m.tmx: expected <tmx> as its first element, got <html>"),
-        (HEAD + UNITS, "m.tmx, line 11: not valid XML (no element found)"),
+        (HEAD + UNITS, "m.tmx, line 11: not valid XML (the file ends too early)"),
         (HEAD + 200_000 * "<tu>", "m.tmx: nested too deeply"),
         (HEAD + "<tu></seg>", "m.tmx, line 3: not valid XML (mismatched tag)"),
         (HEAD + "<tu><tuv xml:lang='en'><seg>" + "word " * 300_000, "line 3: a unit has more than 1,048,576"),

@@ -41,7 +41,7 @@ def read_units(path: Path) -> Iterator[Unit]:
                 yield from reader.take()
             reader.parser.Parse(b"", True)
         except expat.ExpatError as error:
-            reason = expat.ErrorString(error.code)
+            reason = expat.ErrorString(error.code).replace("no element found", "the file ends too early")
             raise UserError(f"{where}, line {error.lineno}: not valid XML ({reason})") from None
 
 
