@@ -245,7 +245,7 @@ XLIFF_2 = """<xliff version="2.0" srcLang="en" xmlns="urn:oasis:names:tc:xliff:d
 )
 def test_a_catalogue_of_another_language_is_refused(name: str, text: str) -> None:
     assert read(name, text.encode(), "en", "fr").sentences
-    with pytest.raises(UserError, match=r"its header says fr(_CA)?, and the translations are in de"):
+    with pytest.raises(UserError, match=r"its header says fr(_CA)?, the run translates into de; take"):
         read(name, text.encode(), "en", "de")
 
 
@@ -263,6 +263,27 @@ def test_xliff(text: str, target: str) -> None:
     assert target in written
     head, _, tail = written.partition(target)
     assert (head + tail).replace("\n", "").endswith(text[text.index("<file") :].replace("\n", ""))
+
+
+@pytest.mark.parametrize(
+    ("text", "state", "then"),
+    [
+        (
+            XLIFF_1.replace(">Vieux", ' state="needs-translation">Old'),
+            "needs-translation",
+            "needs-review-translation",
+        ),
+        (XLIFF_2.replace("<segment>", '<segment state="initial">'), "initial", "translated"),
+    ],
+)
+def test_a_copy_of_the_source_that_waits_for_its_translation(text: str, state: str, then: str) -> None:
+    document = read("a.xlf", text.encode())
+    assert len(document.sentences) == text.count(f'state="{state}"') + (text == XLIFF_1)
+    written = document.write(["x"] * len(document.sentences)).decode()
+    assert f'state="{then}"' in written
+    assert f'state="{state}"' not in written
+    final = read("a.xlf", text.replace(f'state="{state}"', 'state="final"').encode())
+    assert 'state="final"' in final.write(["x"] * len(final.sentences)).decode()
 
 
 @pytest.mark.parametrize(

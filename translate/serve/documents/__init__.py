@@ -71,7 +71,8 @@ def read(name: str, content: bytes, language: str = "", target: str = "") -> Doc
     if is_catalogue and is_code(target) and (own := _TARGET.search(content)):
         theirs = (own[1] or own[2]).decode("ascii", "replace")
         if base(theirs) != base(target):
-            raise UserError(f"{shown}: its header says {theirs}, and the translations are in {target}")
+            advice = f"take a run into that language, or write {target} there"
+            raise UserError(f"{shown}: its header says {theirs}, the run translates into {target}; {advice}")
     document = replace(FORMATS[suffix](content, shown), language=language)
     if not document.sentences and not is_catalogue:
         raise UserError(f"{shown}: no text to translate was found in it")

@@ -11,6 +11,10 @@ from translate.text.markup import find_markup, kind_and_name
 
 _LINE = re.compile(r'#.*|(?:(?:msg\w+(?:\[\d+\])?|domain)\s*)?"(?:[^"\\]|\\.)*+"')
 _XLIFF = "urn:oasis:names:tc:xliff:document:"
+# What follows the states of a target without translation, of XLIFF 1.2, and of such a segment, of 2.0.
+_TRANSLATED = dict.fromkeys(("new", "needs-translation"), "needs-review-translation") | {
+    "initial": "translated"
+}
 
 
 def read_po(content: bytes, name: str) -> Document:
@@ -69,7 +73,10 @@ class _Message(TaggedText):
 
 
 def read_xliff(content: bytes, name: str) -> Document:
-    """The units of an XLIFF file that have no target; those with ``translate="no"`` stay without one."""
+    """The units of an XLIFF file that have no translation; those with ``translate="no"`` stay without one.
+
+    A target that repeats its source, and whose state says so, is none.
+    """
     root = parse_xml(content, name)
     space = str(root.tag).rpartition("}")[0].lstrip("{")
     if not space.startswith(_XLIFF):
@@ -95,14 +102,19 @@ class _Unit(Mixed):
             (self.element if segmented is None else segmented).addnext(self.target)
             self.target.tail = self.element.tail
         super().write(run, self.target)
+        for part in (self.target, self.target.getparent()):
+            if part.get("state") in _TRANSLATED:
+                part.set("state", _TRANSLATED[part.get("state")])
 
 
 def _units(root: Any, full: str) -> Iterator[tuple[Any, Any]]:
-    """The source of each unit without translation, and its empty target if there is one."""
+    """The source of each unit without translation, and its target if there is one."""
     for unit in root.iter(f"{full}trans-unit", f"{full}segment"):
         source, target = unit.find(f"{full}source"), unit.find(f"{full}target")
         kept = next((part for part in (unit, *unit.iterancestors()) if part.get("translate")), None)
         if source is None or (kept is not None and kept.get("translate") == "no"):
             continue
-        if target is None or not "".join(target.itertext()).strip():
+        texts = ["" if part is None else "".join(part.itertext()).strip() for part in (source, target)]
+        states = {part.get("state") for part in (unit, target) if part is not None}
+        if not texts[1] or (texts[0] == texts[1] and states & _TRANSLATED.keys()):
             yield source, target
