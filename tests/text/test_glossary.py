@@ -32,6 +32,7 @@ def test_terms_are_found_in_any_form_of_the_text_but_not_in_tags() -> None:
     terms = Terms(read_entries("cafe\u0301\tbar\nnew york\tNY", "tsv"))
     assert terms.of("the caf\u00e9 of New\u00a0\u00a0York") == ["bar", "NY"]
     assert terms.of('<caf\u00e9> <a href="new york">a</a>') == []
+    assert terms.of("https://a.b/caf\u00e9 {caf\u00e9} %(caf\u00e9)s {caf\u00e9_a}") == []
 
 
 @pytest.mark.parametrize(("form", "mark"), [("tsv", "\t"), ("csv", ",")])

@@ -12,11 +12,11 @@ from pathlib import Path
 from translate.errors import UserError
 from translate.text.languages import NAMES, base, code_of
 from translate.text.lines import read_lines
+from translate.text.markup import find_markup
 
 MAX_ENTRIES, MAX_CHARACTERS = 5_000, 200
 MOST_TERMS = 8  # of a sentence
 _PARTS = re.compile(r"\w+|\W")
-_TAG = re.compile("<[^<>]*>")
 
 
 @dataclass(frozen=True)
@@ -32,8 +32,10 @@ class Terms:
     always: Sequence[str] = ()
 
     def of(self, sentence: str) -> list[str]:
-        """The phrases for a sentence but its tags; of terms that overlap, the longest counts."""
-        parts, found, start = _PARTS.findall(_plain(_TAG.sub("\0", sentence))), list[str](), 0
+        """The phrases for a sentence but its markup; of terms that overlap, the longest counts."""
+        borders = [0, *(border for mark in find_markup(sentence) for border in mark.span()), len(sentence)]
+        text = "\0".join(sentence[start:end] for start, end in zip(borders[::2], borders[1::2], strict=True))
+        parts, found, start = _PARTS.findall(_plain(text)), list[str](), 0
         while start < len(parts):
             ends = range(min(len(parts), start + self._longest), start, -1)
             texts = (("".join(parts[start:end]), end) for end in ends)

@@ -278,7 +278,7 @@ def test_xliff(text: str, target: str) -> None:
 )
 def test_a_copy_of_the_source_that_waits_for_its_translation(text: str, state: str, then: str) -> None:
     document = read("a.xlf", text.encode())
-    assert len(document.sentences) == text.count(f'state="{state}"') + (text == XLIFF_1)
+    assert len(document.sentences) == text.count("<source>") - text.count('translate="no"')
     written = document.write(["x"] * len(document.sentences)).decode()
     assert f'state="{then}"' in written
     assert f'state="{state}"' not in written
