@@ -207,3 +207,16 @@ def test_a_run_of_the_other_direction_is_named(
     (back / "config.yaml").write_text(swapped.replace("target_language: fr", "target_language: en", 1))
     told = translate_command("compare", tiny_run, back, *files.options).err
     assert f"needs the same languages; {tiny_run.name} translates en to fr, back translates fr to en" in told
+
+
+def test_runs_that_read_unequally_much_are_told(
+    run: Path, files: Files, translate_command: Command, tmp_path: Path
+) -> None:
+    other = shutil.copytree(run, tmp_path / "other")
+    assert "target tokens" not in translate_command("compare", run, other, *files.options).out
+    scores = json.loads((other / "scores.json").read_text())
+    (other / "scores.json").write_text(json.dumps(scores | {"tokens": 5}))
+    told = translate_command("compare", f"a={run}", other, *files.options).out
+    assert f"\ntarget tokens in training: a {scores['tokens']:,}, other 5\n" in told
+    (other / "scores.json").unlink()
+    assert "target tokens" not in translate_command("compare", run, other, *files.options).out

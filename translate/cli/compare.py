@@ -1,6 +1,7 @@
 """``translate compare``: is one run better than another, and on which sentences do they differ most?"""
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, NamedTuple
@@ -132,7 +133,7 @@ def _record(
     ]
     for system, asked in zip(systems, given, strict=True):
         if asked.is_run:
-            system |= seen_scores([asked.path], test, texts[asked.name], language)
+            system |= seen_scores([asked.path], test, texts[asked.name], language) | _trained(asked.path)
     for system in systems[1:]:
         system["sentences"] = wins(chrf[system["name"]], chrf[baseline])
         system["identical"] = texts[system["name"]] == texts[baseline]
@@ -178,6 +179,17 @@ def _translations(
     languages = (translator.languages[1] for translator in translators.values())
     language = next(filter(None, languages), test.language)
     return {system.name: texts[system.name] for system in given}, language
+
+
+def _trained(run: Path) -> dict[str, int]:
+    """The target tokens that a run was trained on, each time counted; nothing if it was not trained here."""
+    from translate.text.bounded import read_json
+
+    with suppress(FileNotFoundError):
+        scores = read_json(run / "scores.json", root=run)
+        if isinstance(scores, dict) and isinstance(scores.get("tokens"), int):
+            return {"tokens": scores["tokens"]}
+    return {}
 
 
 class System(NamedTuple):
@@ -242,6 +254,9 @@ def _lines(record: dict[str, Any]) -> list[str]:
     for system in record["systems"]:
         if system.get("seen_in_training"):
             lines.append(seen_line(system, f"{_label(system['name'])}'s", record["sentences"]))
+    tokens = {_label(system["name"]): system["tokens"] for system in record["systems"] if "tokens" in system}
+    if len({*tokens.values()}) > 1:
+        lines.append(f"target tokens in training: {', '.join(f'{run} {n:,}' for run, n in tokens.items())}")
     for system in record["systems"][1:]:
         better, worse, equal = system["sentences"].values()
         lines.append(
