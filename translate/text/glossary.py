@@ -90,7 +90,7 @@ def read_entries(text: str, form: str, where: str = "entries") -> dict[str, str]
         if len(columns) < 2 or not all(0 < len(column) <= MAX_CHARACTERS for column in columns):
             raise UserError(
                 f"{where}: line {number}: expected a term and its translation, separated by {mark!r}, of 1 "
-                f"to {MAX_CHARACTERS} characters each"
+                f"to {MAX_CHARACTERS} characters each (commas are for .csv)"
             )
         if columns[0] in found:
             raise UserError(f"{where}: line {number}: the term stands twice")
