@@ -42,7 +42,7 @@ PIECES += [
         ("you have %d new", "you have new", ["%d"]),
         ("%(n)s and %1$s, {n!r:>3} ${x} {{ y }}", "and,", ["%(n)s", "%1$s", "{n!r:>3}", "${x}", "{{ y }}"]),
         ("fetching %ss: %s, %d%% of %dst", "fetching s:, of %dst", ["%s", "%s", "%d%%"]),
-        ("{0,number} {d, date, long} a $USER $HOME_1", "a $HOME_1", ["{0,number}", "{d, date, long}", "$USER"]),
+        ("{0,number} {d, date} a $USER $HOME_1", "a $HOME_1", ["{0,number}", "{d, date}", "$USER"]),
         ("Page %1 of %L2. %n", "Page of.", ["%1", "%L2", "%n"]),
         ("a %PRODUCT_NAME b $file$ c #x# d", "a b c d", ["%PRODUCT_NAME", "$file$", "#x#"]),
         ("a %{n} b #{n} c $(ARG1)", "a b c", ["%{n}", "#{n}", "$(ARG1)"]),
