@@ -102,6 +102,12 @@ def test_japanese_is_counted_by_words() -> None:
     assert found.words.tolist() == [[2, 4, 1], [4, 7, 101]]
 
 
+def test_a_name_that_both_sides_have_is_equal_and_in_no_other_script() -> None:
+    pairs = [("Zimpler", "Zimpler"), ("Zimpler", "Zimplex")]
+    assert judge(*pairs, languages=("en", "uk")).reasons.tolist() == ["identical", "script"]
+    assert judge(*pairs, languages=("en", "uk"), identical=False).reasons.tolist() == [None, "script"]
+
+
 def test_numbers_by_hand() -> None:
     assert number_share("1,000 and 20", "1 000 et 20") == 1
     assert number_share("12 and 13", "12") == 1

@@ -130,17 +130,13 @@ def judged(
     if filters.min_letters is not None:
         visible = lengths - np.stack([_numpy(pyarrow.compute.count_substring(side, " ")) for side in sides])
         wrong["letters"] = (letters < filters.min_letters * visible).any(0)
+    equal = _numpy(pyarrow.compute.equal(*sides))
     if filters.min_script is not None:
-        wrong["script"] = foreign = _in_other_script(texts_of_letters, languages, filters.min_script)
-        wholly = _in_other_script(texts_of_letters, languages, 1e-9)  # without one letter of its script
-        chosen = np.flatnonzero(foreign & ~wholly)
-        own = zip(*(_without_shared(sides[0][row].as_py(), sides[1][row].as_py()) for row in chosen.tolist()))
-        own_letters = [replaced(pyarrow.array(side, pyarrow.string()), r"\PL+", "") for side in own]
-        foreign[chosen] = _in_other_script(own_letters, languages, filters.min_script)
+        wrong["script"] = ~equal & _foreign_pairs(sides, texts_of_letters, languages, filters.min_script)
     if filters.damaged:
         wrong["damaged"] = _either(sides, _DAMAGED)
     if filters.identical:
-        wrong["identical"] = _numpy(pyarrow.compute.equal(*sides))
+        wrong["identical"] = equal
     if filters.placeholders:
         chosen = _either(sides, "[%{$<]")
         wrong["placeholders"] = _checked(chosen, lambda s, t: placeholders(s) != placeholders(t), sides)
@@ -162,6 +158,22 @@ def judged(
                     reasons[index] = "language"
         identified.append(names)
     return Judged(reasons, words, identified)
+
+
+def _foreign_pairs(
+    sides: tuple[pyarrow.Array, pyarrow.Array],
+    letters: Sequence[pyarrow.Array],
+    languages: tuple[str, str],
+    least: float,
+) -> np.ndarray:
+    """Whether a side has too few letters of its script, beside the words that both sides have."""
+    foreign = _in_other_script(letters, languages, least)
+    wholly = _in_other_script(letters, languages, 1e-9)  # without one letter of its script
+    chosen = np.flatnonzero(foreign & ~wholly)
+    own = zip(*(_without_shared(sides[0][row].as_py(), sides[1][row].as_py()) for row in chosen.tolist()))
+    own_letters = [replaced(pyarrow.array(side, pyarrow.string()), r"\PL+", "") for side in own]
+    foreign[chosen] = _in_other_script(own_letters, languages, least)
+    return foreign
 
 
 def _numpy(values: pyarrow.Array) -> np.ndarray:

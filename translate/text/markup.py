@@ -18,17 +18,18 @@ _LETTER = "A-Za-z\u00c0-\u024f"  # in other scripts particles follow placeholder
 _WORD = rf"{_LETTER}\d_"
 _FORMAT = r"[-+#0]*+\d*+(?:\.\d++)?(?:hh|h|ll|l|z|j|t)?[diouxXeEfFgGcspn@]"  # of printf
 _PLACEHOLDER = (
-    r"\{\{\s*+[\w.-]++\s*+\}\}|[$%#]?\{[\w.-]*+(?:![rsa])?(?::[^{}\s]*+|,[^{}]*+)?\}"
+    r"\{[\w.-]*+,\s*+(?:plural|select(?:ordinal)?)\s*+,(?:[^{}]++|\{(?:[^{}]++|\{[^{}]*+\})*+\})*+\}"
+    r"|\{\{\s*+[\w.-]++\s*+\}\}|[$%#]?\{[\w.-]*+(?:![rsa])?(?::[^{}\s]*+|,[^{}]*+)?\}"
     # "%d%%" is a number of percent, and "%ss" has the s of a plural
     rf"|%\([\w.-]++\){_FORMAT}(?:%%)?|%(?:\d++\$)?(?:{_FORMAT}(?:%%|(?![{_LETTER}]))|[ds](?=s(?![{_LETTER}])))"
     rf"|%(?:L?\d\d?|(?<!\d%)[A-Z][A-Z0-9_]++)(?![{_WORD}])(?:%(?![{_WORD}]))?"  # of Qt, and %PRODUCTNAME
-    r"|\$\(\w++\)|\$[A-Za-z_][\w.]*+\$|\$[A-Z_]{2,}+(?!\w)|\#[A-Za-z_]\w*+\#|\{%[^{}%]*+%\}"
-    r"|\[X\d++X\]"  # Weblate's
+    r"|\$\(\w++\)|\$[A-Za-z_][\w.]*+\$|\$[A-Za-z_]\w++|\#[A-Za-z_]\w*+\#|\{%[^{}%]*+%\}"
+    r"|\[X\d++X\]|(?<![\w:/]):[a-z_]{2,}+(?![\w:])"  # Weblate's, and Laravel's
     rf"|(?<![{_WORD}])(?:https?|ftp)://[!#-;=?-~]*[A-Za-z0-9/=#&%+-]"
     rf"|<?(?<![{_WORD}.+-])[{_WORD}.+-]++@[{_WORD}-]++(?:\.[{_WORD}-]++)++>?"
 )
 MARKUP = re.compile(rf"(?P<tag>{_TAG})|(?P<placeholder>{_PLACEHOLDER})", re.DOTALL)
-_OPENER = re.compile(r"[<{%$#@]|:(?=//)|\[(?=X)")  # all markup has one of them
+_OPENER = re.compile(r"[<{%$#@]|:(?=//|[a-z_])|\[(?=X)")  # all markup has one of them
 # Pieces of placeholders, by a character of theirs; 50% and the Turkish %50 are none.
 _PIECES = {"{": re.compile("[{}]"), "%": re.compile(r"%\(\w*+\)?|(?<![\d\s])%(?!\d)|%(?=[^\W\d])")}
 MAX_PASSES = 8  # of removing markup that only the removal of other markup has made
