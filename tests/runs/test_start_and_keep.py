@@ -109,7 +109,7 @@ def test_pairs_in_other_languages_than_the_start_are_told(
     assert "little of it helps" not in capsys.readouterr().out
     swapped = ("data.source_language=fr", "data.target_language=en")
     assert tune(tmp_path / "swapped", other, "training.max_steps=1", *swapped) == 0
-    told = f"warning: {other} translates en to fr, and these pairs are fr to en: little of it helps\n"
+    told = f"warning: {other} translates en to fr, and these pairs are fr to en: little of it helps; exchange"
     assert told in capsys.readouterr().out
     corpus: Any = SimpleNamespace(source_language="Français", target_language="English")  # names of columns
     settings = read_settings(RunDirectory(tmp_path / "swapped"))

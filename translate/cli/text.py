@@ -124,11 +124,9 @@ def text(
         translator.warnings,
         stream=sentences is None or sentences == ["-"],
     )
-    bar, reading, looked = progress(), Counter[str](), translator.reads != "text"
+    bar, reading, many = progress(), Counter[str](), list[LineInDocument]()
     for block in documents.follow(_blocks(sentences, reading), most):
-        if not looked and len(block) >= FEWEST:
-            looked = True
-            _check_language([line.text for line in block], base(translator.languages[0]))
+        many = many or (block if len(block) >= FEWEST else [])
         for row in tolerant.rows(block):
             print(row)
         sys.stdout.flush()
@@ -136,6 +134,8 @@ def text(
     bar.close()
     translator.warnings.update(reading)
     print_warnings(translator)
+    if many and translator.reads == "text":
+        _check_language([line.text for line in many], base(translator.languages[0]))
     tolerant.end()
 
 

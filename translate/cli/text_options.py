@@ -43,7 +43,10 @@ class AlignmentOptions:
     ] = False
     replace_unknown: Annotated[
         bool,
-        flag("--replace-unknown", "Replace an unknown piece with the source word that it is aligned to."),
+        flag(
+            "--replace-unknown",
+            "Replace an unknown piece (⁇), where the model writes one, with the source word it looks at.",
+        ),
     ] = False
 
 

@@ -123,7 +123,7 @@ def tell_other_languages(settings: Settings, corpus: Corpus) -> None:
     if swapped or (theirs != ours and all(len(code) == 2 for code in (*theirs, *ours))):
         print(
             f"warning: {run.path} translates {theirs[0]} to {theirs[1]}, and these pairs are {ours[0]} to "
-            f"{ours[1]}: little of it helps"
+            f"{ours[1]}: little of it helps{'; exchange the sides, or start from another run' * swapped}"
         )
 
 
