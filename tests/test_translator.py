@@ -257,6 +257,8 @@ def test_the_tag_of_a_mixture_stays_before_a_sentence_with_markup() -> None:
     [
         ({"search": {"beam_size": 3}}, "search: expected a SearchConfig, got {'beam_size': 3}"),
         ({"prefix": 3}, "prefix: expected text, got 3"),
+        ({"glossary": "a=b"}, "glossary: expected phrases by their terms, got 'a=b'"),
+        ({"glossary": {"a": 3}}, "glossary: expected texts by their terms, got {'a': 3}"),
     ],
 )
 def test_options_of_another_type(tokenizers: TokenizerPair, given: dict[str, Any], message: str) -> None:

@@ -14,7 +14,7 @@ from translate.errors import UserError
 from translate.search.sources import CUT, UNKNOWN
 from translate.text.lines import MAX_CHARACTERS
 from translate.text.tokenizer import LONGEST_PIECE, WORDS_A_PIECE, TokenizerPair
-from translate.translation import TranslationCall
+from translate.translation_call import TranslationCall
 from translate.translator import MANY_TAGS, Translator
 
 LIMIT = 9  # pieces

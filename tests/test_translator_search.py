@@ -23,6 +23,7 @@ from translate.search.running import RunningBatch
 from translate.search.sources import length_batches, read_requests
 from translate.text.tokenizer import BOS, EOS, TokenizerPair
 from translate.translation import TranslateOptions
+from translate.translation_call import UNMET
 
 
 @pytest.mark.slow
@@ -73,6 +74,29 @@ def test_a_phrase_may_have_other_forms_and_begin_with_a_capital(tokenizers: Toke
     assert dict(zip(forms, request.wishes, strict=True)) == {"le": 0, "Le": 0, "Lit": 0, "lit": 1}
     with pytest.raises(UserError, match="constraints: 101 phrases of a sentence; expected at most 100"):
         translator.translate(SOURCES, constraints=["lit"] * 101)
+
+
+@pytest.mark.parametrize("phrase", ["lit", "chat", "les chat", "lit|je"])
+def test_a_glossary_leaves_translations_that_have_its_phrases(tokenizers: TokenizerPair, phrase: str) -> None:  # noqa: F811
+    translator, term = build(tokenizers, "luong"), {"you": phrase}
+    for begin in ("lit", "chats", "je"):
+        (plain,) = translator.translate(["I love you ."], prefix=begin)
+        (forced,) = translator.translate(["I love you ."], prefix=begin, constraints=[phrase])
+        (found,) = translator.translate(["I love you ."], prefix=begin, glossary=term)
+        has = re.search(rf"\b({phrase}s?)\b", plain.text.lower())  # chats is four letters and an ending
+        assert found == (plain if has else forced)
+        assert translator.translate(["you", "I love"], prefix=begin, glossary=term)[1].text.startswith(begin)
+    (both,) = translator.translate(["I love you ."], constraints=["les"], glossary=term)
+    assert "les" in both.text
+
+
+def test_a_phrase_of_a_glossary_that_cannot_be_met_is_told(tokenizers: TokenizerPair) -> None:  # noqa: F811
+    translator = build(tokenizers, "luong")
+    options = TranslateOptions(beam_size=1, search=replace(SEARCH, max_length=6))
+    plain = translator.translate(SOURCES, options=options)
+    found = translator.translate(SOURCES, options=options, glossary={"love": "lit les chat aime lit"})
+    assert found[1:] == plain[1:]
+    assert translator.warnings[UNMET] == (found[0] == plain[0])
 
 
 @pytest.mark.parametrize("phrase", ["lit", "je", "les chat", "l'"])

@@ -21,11 +21,13 @@ from translate.models import Seq2Seq
 from translate.search.ctranslate2.choosing import EngineChoice, beyond
 from translate.search.sources import Previous, Request, SentenceReader, read_requests
 from translate.text.documents import ALONE, ContextSize, as_one
+from translate.text.glossary import as_terms
 from translate.text.languages import base, is_foreign, language_name
 from translate.text.lines import LINE_CUT, MAX_CHARACTERS
 from translate.text.markup import Marked, read_markup
 from translate.text.tokenizer import TokenizerPair
-from translate.translation import TranslateOptions, Translation, TranslationCall
+from translate.translation import TranslateOptions, Translation
+from translate.translation_call import TranslationCall
 
 FOREIGN = "without a letter of the script of {}, which the run reads"
 BLANK = "blank, so the translation is empty"
@@ -158,7 +160,10 @@ class Translator:
         if before is not None and options.markup:
             before = [[read_markup(text).text for text in texts] for texts in before]
         texts = [sentence.text for sentence in marked]
-        requests = self._requests(len(texts), options, config)
+        terms = as_terms(options.glossary or {})
+        hoped = [terms.of(sentence[:MAX_CHARACTERS]) for sentence in sentences]
+        options = options if any(hoped) else replace(options, glossary=None)
+        requests = self._requests(hoped, options, config)
         own, *others = (
             replace(member._reader(options.search), unknown=self.unknown) for member in self._members
         )
@@ -280,14 +285,16 @@ class Translator:
     def _members(self) -> tuple["Translator", ...]:
         return (self, *self.partners)
 
-    def _requests(self, count: int, options: TranslateOptions, config: SearchConfig) -> list[Request]:
+    def _requests(
+        self, hoped: Sequence[Sequence[str]], options: TranslateOptions, config: SearchConfig
+    ) -> list[Request]:
         limits = [member.model.max_target_length for member in self._members]
         most = min((limit for limit in limits if limit is not None), default=None)
-        target = self.tokenizers.target
-        requests = read_requests(target, count, options.prefix, options.constraints, most)
-        if config.sample and any(request.phrases for request in requests):
-            raise UserError("constraints: they need beam search; leave out sampling, or the constraints")
-        return requests
+        if config.sample and (options.constraints or options.glossary):
+            name = "constraints" if options.constraints else "glossary"
+            raise UserError(f"{name}: it needs beam search; leave out sampling, or the {name}")
+        target, prefix = self.tokenizers.target, options.prefix
+        return read_requests(target, len(hoped), prefix, options.constraints, most, hoped)
 
     def _marked(self, sentences: Sequence[str], *, markup: bool) -> list[Marked]:
         """The sentences within the limit of a line, and without markup if it is to be carried over."""

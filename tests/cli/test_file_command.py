@@ -38,11 +38,11 @@ def test_a_glossary_holds_where_its_terms_stand(
     terms.write_text("cat\tgarçon\n")
     assert translate_command("file", tiny_run, note, "--out", out, "--glossary", terms).code == 0
     rain, cat = out.read_text().splitlines()
-    assert "garçon" in cat.split()
-    assert "garçon" not in rain.split()
+    assert "garç" in cat  # perhaps inflected
+    assert "garç" not in rain
     lines = translate_command("text", tiny_run, "It rains.", "The Cat sleeps.", "--glossary", terms).out
     assert lines.splitlines()[0] == rain
-    assert "garçon" in lines.splitlines()[1].split()
+    assert lines.splitlines()[1] == cat
     terms.write_text("cat\n")
     told = f"{terms}: line 1: expected a term and its translation, separated by '\\t'"
     assert told in translate_command("text", tiny_run, "a cat", "--glossary", terms).err

@@ -17,7 +17,8 @@ from translate.serve.engine import Engine
 from translate.serve.lanes import Feed, Lane, Party, Turns
 from translate.serve.monitoring import Metrics
 from translate.serve.web.requests import RefusalError
-from translate.translation import UNMET, Translation
+from translate.translation import Translation
+from translate.translation_call import UNMET
 from translate.translator import Translator
 
 LINE, LONG = "I love you .", "the old woman sees the dog and the cat and the man and the boy ."
@@ -110,6 +111,17 @@ def test_constraints_that_cannot_be_met_are_left_out_and_told(engine: Engine, tr
     (expected,) = narrow.translate(lines, constraints=phrases, beam_size=1)
     assert received.results[0].text == expected.text
     assert call.translation.warnings[UNMET] == narrow.warnings[UNMET]
+
+
+def test_a_glossary_translates_as_without_the_server(engine: Engine, translator: Translator) -> None:
+    lines, glossary = [LINE, LONG], {"love": "chien", "old": "femme", "dog": "vieille"}
+    call, received = new_call(translator, lines, glossary=glossary)
+    engine.submit(call)
+    eventually(lambda: len(received.results) == len(lines), "the translations")
+    expected = translator.translate(lines, glossary=glossary)
+    assert [received.results[i].text for i in range(2)] == [result.text for result in expected]
+    assert "chien" in expected[0].text
+    eventually(lambda: engine.pieces == 0, "an empty queue")
 
 
 def order(lane: Lane, size: int = 1) -> list[ServedCall]:

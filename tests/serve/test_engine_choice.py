@@ -20,7 +20,7 @@ from translate.serve.catalogue import Catalogue, Served, open_catalogue
 from translate.serve.engine import Engine
 from translate.serve.monitoring import Metrics
 from translate.serve.web.keys import Keys
-from translate.translation import AT_LIMIT
+from translate.translation_call import AT_LIMIT
 from translate.translator import Translator
 
 

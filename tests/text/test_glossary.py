@@ -6,7 +6,7 @@ import re
 import pytest
 
 from translate.errors import UserError
-from translate.text.glossary import MOST_TERMS, Terms, read_entries
+from translate.text.glossary import MOST_TERMS, Terms, has_phrase, read_entries
 
 WORDS = ["the", "dog", "dogs", "hot", "hot dog", "hot dog stand", "cat", "São", "C++"]
 
@@ -16,9 +16,6 @@ def test_terms_are_those_that_stand_in_the_sentence_as_whole_words() -> None:
     assert terms.of("a hot dog and a cat") == ["saucisse", "chat"]
     assert terms.of("hot dogs, scat, C++ !") == ["C++"]
     assert terms.of("") == []
-    assert terms.constraints(["a cat", ""]) == [["chat"], []]
-    assert terms.constraints(["a", ""]) is None
-    assert Terms({}, ["oui"]).constraints(["a cat", ""]) == [["oui"], ["oui"]]
 
 
 def test_a_term_in_small_letters_stands_for_its_other_forms() -> None:
@@ -26,6 +23,30 @@ def test_a_term_in_small_letters_stands_for_its_other_forms() -> None:
     assert terms.of("The Patent Act and this Act.") == ["loi sur les brevets", "loi"]
     assert terms.of("PATENT ACT") == ["loi sur les brevets"]
     assert terms.of("The bill, BILL and Bill") == ["projet"]
+
+
+@pytest.mark.parametrize(
+    ("phrase", "text", "expected"),
+    [
+        ("команда", "вилучено з команди.", True),
+        ("налаштування", "Змінити Налаштування", False),  # a capital inside a sentence is another word
+        ("налаштування", "Налаштування мови", True),
+        ("clé|clef", "la clef USB", True),
+        ("clé|clef", "la clefs", True),
+        ("clé", "les clés", False),  # of few letters, so that clé is not taken for clou
+        ("code source", "des codes sources", True),
+        ("code source", "source du code", False),
+        ("Benutzer", "die Benutzeroberfläche", False),
+        ("Rad", "Radio", False),
+        ("C++", "in C", False),
+        ("C++", "in C++.", True),
+        ("Datei", "", False),
+    ],
+)
+def test_a_phrase_stands_in_a_translation_in_words_that_may_inflect(
+    phrase: str, text: str, expected: bool
+) -> None:
+    assert has_phrase(text, phrase) is expected
 
 
 def test_terms_are_found_in_any_form_of_the_text_but_not_in_tags() -> None:

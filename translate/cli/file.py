@@ -83,7 +83,7 @@ def file(
     for start in range(0, len(sentences), TOGETHER):
         part = slice(start, start + TOGETHER)
         before = None if context is None else context[part]
-        own = replace(options, context=before, constraints=terms.constraints(sentences[part]))
+        own = replace(options, context=before)
         texts += [result.text for result in translate_all(translator, sentences[part], options=own)]
         bar.update(len(sentences[part]))
     bar.close()

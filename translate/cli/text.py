@@ -119,7 +119,7 @@ def text(
     most = documents.most(translator)
 
     tolerant = Tolerant(
-        partial(_translate, translator, options, terms),
+        partial(_translate, translator, options),
         partial(_row, output, translator.engine.asked, align=alignment.align),
         translator.warnings,
         stream=sentences is None or sentences == ["-"],
@@ -147,19 +147,20 @@ def options_of(
     lengths: LengthOptions,
     samples: SampleOptions,
     machine: TranslationMachine,
-    terms: "Terms",
+    terms: "Terms | None",
 ) -> "TranslateOptions":
-    """The options of every call, with all constraints; says which engine translates with them."""
+    """The options of every call; says which engine translates with them."""
     from translate.search.sources import check_phrases
     from translate.translation import TranslateOptions
 
-    phrases = [*terms.always, *terms.entries.values()]
+    phrases = [*(search.constraint or ()), *(terms.entries.values() if terms else ())]
     options = TranslateOptions(
         n_best=output.n_best,
         alignments=alignment.align or output.format == "jsonl",
         batch_size=machine.batch_size,
         prefix=search.prefix,
-        constraints=phrases or None,
+        constraints=search.constraint,
+        glossary=terms,
         mbr=samples.mbr,
         search=search_config(translator.search, search, lengths, samples),
         markup=alignment.markup,
@@ -216,15 +217,14 @@ def _refuse_file(run: Path, sentences: list[str], *, pictures: bool) -> None:
 
 
 def _translate(
-    translator: "Translator", options: "TranslateOptions", terms: "Terms", block: list[LineInDocument]
+    translator: "Translator", options: "TranslateOptions", block: list[LineInDocument]
 ) -> list["Translation"]:
     """The translation of each line of a block."""
     from translate.runs.runtime import translate_all
 
     context = [line.previous for line in block] if translator.most_context else None
     lines = [line.text for line in block]
-    own = replace(options, context=context, constraints=terms.constraints(lines))
-    results = translate_all(translator, lines, options=own)
+    results = translate_all(translator, lines, options=replace(options, context=context))
     if not options.markup:
         tags = translator.tokenizers.source.tags
         lost = sum(

@@ -88,15 +88,19 @@ class SearchOptions:
     ] = None
     glossary: Annotated[
         Path | None,
-        option("FILE", "Put its phrases where their terms stand: a term, a tab and its translation a line."),
+        option(
+            "FILE",
+            "Put its phrases, or inflected forms of them, where their terms stand: a term, a tab and its "
+            "translation a line.",
+        ),
     ] = None
     ensemble: Ensemble = None
 
-    def terms(self) -> "Terms":
-        """The phrases that translations must contain; raises ``UserError`` for an unreadable glossary."""
+    def terms(self) -> "Terms | None":
+        """Those of the glossary; raises ``UserError`` if it cannot be read."""
         from translate.text.glossary import Terms, read_glossary
 
-        return Terms({} if self.glossary is None else read_glossary(self.glossary), self.constraint or ())
+        return None if self.glossary is None else Terms(read_glossary(self.glossary))
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,8 @@
 import functools
 import itertools
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from torch import Tensor
@@ -152,6 +152,9 @@ class Request:
         wishes: the number of the wish that each phrase fulfils, for phrases of which one is enough; every
             phrase is a wish of its own if there are none.
         initial: how many phrases, the last ones, may stand at the beginning alone.
+        hoped: phrases of a glossary that the translation should contain without being made to.
+        otherwise: what is asked for in place of this if no hypothesis has the phrases, or the best one lacks
+            what is hoped for.
         inner: pieces that go on with a word, which may not follow a phrase; none if one ends with a sign.
     """
 
@@ -160,6 +163,8 @@ class Request:
     inner: Sequence[int] = ()
     wishes: Sequence[int] = ()
     initial: int = 0
+    hoped: Sequence[str] = ()
+    otherwise: "Request | None" = None
 
     @property
     def length(self) -> int:
@@ -167,7 +172,8 @@ class Request:
         lengths: dict[int, int] = {}
         for wish, phrase in zip(self.wishes or range(len(self.phrases)), self.phrases, strict=True):
             lengths[wish] = max(len(phrase), lengths.get(wish, 0))
-        return len(self.prefix) + sum(lengths.values())
+        own = len(self.prefix) + sum(lengths.values())
+        return own if self.otherwise is None else max(own, self.otherwise.length)
 
 
 def read_requests(
@@ -176,6 +182,7 @@ def read_requests(
     prefix: str | Sequence[str] | None,
     constraints: Sequence[str] | Sequence[Sequence[str]] | None,
     max_pieces: int | None,
+    hoped: Sequence[Sequence[str]] = (),
 ) -> list[Request]:
     """One request for every sentence.
 
@@ -186,6 +193,8 @@ def read_requests(
         constraints: phrases that every translation must contain, or a list of phrases for every sentence;
             ``"patent|patents"`` is one of the two. At the beginning, a capital letter may be its first.
         max_pieces: most pieces of a translation that the model allows, with the end of sentence, or ``None``.
+        hoped: phrases of a glossary for every sentence, which become constraints where a translation without
+            them has none of their forms.
 
     Raises:
         UserError: for a text with pieces outside the vocabulary, or lists of a wrong length.
@@ -196,7 +205,7 @@ def read_requests(
         raise UserError("constraints: expected a list of phrases, got one string; write [phrase]")
     if not isinstance(constraints, Sequence | None):
         raise UserError(f"constraints: expected a list of phrases, got {shorten(repr(constraints))}")
-    if prefix is None and not constraints:
+    if prefix is None and not constraints and not any(hoped):
         return [Request()] * count
     prefixes = [prefix or ""] * count if prefix is None or isinstance(prefix, str) else list(prefix)
     given = list(constraints or ())
@@ -213,21 +222,33 @@ def read_requests(
             raise UserError(f"constraints: expected a list of phrases for every sentence, got {got}")
     pieces = functools.cache(functools.partial(_known_pieces, tokenizer))
     found = []
-    for begin, texts in zip(prefixes, phrases, strict=True):
-        forms = [(wish, form) for wish, text in enumerate(texts) for form in text.split("|")]
-        if len(forms) > MOST_FORMS:
-            raise UserError(f"constraints: {len(forms)} phrases of a sentence; expected at most {MOST_FORMS}")
-        wanted = {tuple(pieces("constraint", form)): wish for wish, form in forms}
-        capitals = {tuple(tokenizer.encode(form[:1].upper() + form[1:])): wish for wish, form in forms}
-        capitals = {ids: wish for ids, wish in capitals.items() if UNK not in ids and ids not in wanted}
-        inner = tokenizer.inner if forms and all(form.rstrip()[-1].isalnum() for _, form in forms) else ()
-        start = pieces("prefix", begin) if begin else ()
-        either = wanted | capitals
-        found.append(Request(start, [*either], inner, [*either.values()], len(capitals)))
+    for begin, texts, terms in zip(prefixes, phrases, hoped or [()] * count, strict=True):
+        request = Request(pieces("prefix", begin) if begin else ())
+        if texts or terms:
+            request = _with_phrases(request, [*texts, *terms], tokenizer, pieces)
+        if terms:
+            first = _with_phrases(Request(request.prefix), texts, tokenizer, pieces)
+            request = replace(first, hoped=terms, otherwise=request)
+        found.append(request)
     longest = max((request.length + 1 for request in found), default=0)
     if max_pieces is not None and longest > max_pieces:
         raise UserError(f"prefix and constraints: {longest} pieces, but the model says {max_pieces} at most")
     return found
+
+
+def _with_phrases(
+    request: Request, texts: Sequence[str], tokenizer: Tokenizer, pieces: Callable[[str, str], list[int]]
+) -> Request:
+    """A request for phrases, which gives way to the one without them."""
+    forms = [(wish, form) for wish, text in enumerate(texts) for form in text.split("|")]
+    if len(forms) > MOST_FORMS:
+        raise UserError(f"constraints: {len(forms)} phrases of a sentence; expected at most {MOST_FORMS}")
+    wanted = {tuple(pieces("constraint", form)): wish for wish, form in forms}
+    capitals = {tuple(tokenizer.encode(form[:1].upper() + form[1:])): wish for wish, form in forms}
+    capitals = {ids: wish for ids, wish in capitals.items() if UNK not in ids and ids not in wanted}
+    inner = tokenizer.inner if forms and all(form.rstrip()[-1].isalnum() for _, form in forms) else ()
+    either = wanted | capitals
+    return Request(request.prefix, [*either], inner, [*either.values()], len(capitals), otherwise=request)
 
 
 def check_phrases(tokenizer: Tokenizer, phrases: Sequence[str]) -> None:

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 from translate.config.search import SearchConfig
 from translate.search.decoders import Record
-from translate.search.sources import Request
-from translate.translation import Translation, TranslationCall
+from translate.translation import Translation
+from translate.translation_call import TranslationCall
 
 BULK_SENTENCES, BULK_PIECES = 16, 1024  # a call with more of either is a document
 
@@ -55,7 +55,7 @@ class ServedCall:
         """The batch in which the jobs of this call run."""
         call = self.translation
         bulk = len(jobs) > BULK_SENTENCES or sum(job.cost for job in jobs) > BULK_PIECES
-        constrained = any(request.phrases for request in call.requests)
+        constrained = any(job.request.phrases for job in jobs)
         engine = "torch" if call.engine is None else call.engine.name
         settings = tuple(vars(call.config).values())
         return LaneKey(self.model, settings, call.config, call.record, constrained, bulk, engine)
@@ -69,26 +69,22 @@ class QueuedSentence:
         call: the call that it belongs to.
         index: its place in the call.
         arrived: when it came, in seconds of a monotonic clock.
-        met: whether its constraints still hold; if no hypothesis meets them, it runs again without.
+        request: what its translation must have; it runs again with another one if no hypothesis has it.
         failures: how often its batch has failed.
     """
 
     call: ServedCall
     index: int
     arrived: float = field(default_factory=time.monotonic)
-    met: bool = True
     failures: int = 0
+
+    def __post_init__(self) -> None:
+        self.request = self.call.translation.requests[self.index]
 
     @property
     def cost(self) -> int:
         """Source pieces, with the end of sentence."""
         return len(self.call.translation.pieces[self.index].ids) + 1
-
-    @property
-    def request(self) -> Request:
-        """The prefix and the phrases that the translation must have."""
-        request = self.call.translation.requests[self.index]
-        return request if self.met else Request(request.prefix)
 
     def ids(self) -> list[Sequence[int]]:
         """The sentence as each model of the ensemble reads it."""

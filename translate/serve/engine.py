@@ -16,7 +16,7 @@ from translate.serve.calls import LaneKey, QueuedSentence, ServedCall
 from translate.serve.lanes import Feed, Lane, Party, Turns, begin
 from translate.serve.monitoring import Metrics
 from translate.serve.web.requests import RefusalError, stopping
-from translate.translation import AT_LIMIT, UNMET
+from translate.translation_call import AT_LIMIT
 
 Result = TypeVar("Result")
 
@@ -189,8 +189,12 @@ class Engine:
         """Queue a sentence that CTranslate2 would break off."""
         feed.leave([job])
         job.call.translation.warn(AT_LIMIT, 1)
+        self._again(job, replace(feed.lane.key, engine="torch"))
+
+    def _again(self, job: QueuedSentence, key: LaneKey) -> None:
+        """Queue a sentence for another search."""
         with self._lock:
-            self._lane(replace(feed.lane.key, engine="torch"), job.call).add([job])
+            self._lane(key, job.call).add([job])
             self._start_threads()
 
     def _finish(self, feed: Feed, found: Finished) -> None:
@@ -200,18 +204,16 @@ class Engine:
         call = job.call
         if call.cancelled:
             return
-        if not found.hypotheses and job.met and job.request.phrases:
-            job.met = False
-            with self._lock:
-                feed.lane.add([job])
-            return
         try:
-            own, engine = found._replace(key=job.index), feed.lane.key.engine
-            _, result = next(call.translation.results([own], engine=engine))
+            own, key = found._replace(key=job.index), feed.lane.key
+            if following := call.translation.following(job.request, own):
+                job.request = following
+                self._again(job, replace(key, constrained=bool(following.phrases)))
+                return
+            _, result = next(call.translation.results([own], engine=key.engine))
         except Exception as error:
             self._fail(call, error)
             return
-        call.translation.warn(UNMET, not job.met)
         self._metrics.pieces.labels(call.model, "source").inc(job.cost)
         self._metrics.pieces.labels(call.model, "target").inc(len(result.tokens) + 1)
         call.results[job.index] = result

@@ -34,7 +34,7 @@ class Glossary:
 
     @cached_property
     def terms(self) -> Terms:
-        """The phrases that translations of sentences must contain."""
+        """As sentences are searched for them."""
         return Terms(self.entries)
 
     def described(self) -> dict[str, Any]:

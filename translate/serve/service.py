@@ -23,7 +23,8 @@ from translate.serve.store import Store
 from translate.serve.web.keys import Keys
 from translate.serve.web.requests import RefusalError
 from translate.text.documents import previous_sentences
-from translate.translation import TranslateOptions, Translation, TranslationCall
+from translate.translation import TranslateOptions, Translation
+from translate.translation_call import TranslationCall
 
 Result = TypeVar("Result")
 

@@ -69,12 +69,12 @@ async def translate_parts(
         service, served: the server, and the model that translates.
         parts: plain texts, or documents with markup, but not both.
         n_best: texts of each sentence; at most those that the run's beam gives.
-        terms: phrases that the translation of a sentence must contain.
+        terms: those of a glossary.
     """
     sentences = [sentence for part in parts for sentence in part.sentences]
     options = TranslateOptions(
         n_best=min(n_best, served.translator.search.beam_size),
-        constraints=None if terms is None else terms.constraints(sentences),
+        glossary=terms,
         markup=any(map(find_markup, sentences)),
         context=context_of(served, (part.sentences for part in parts)),
     )

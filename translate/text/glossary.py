@@ -4,11 +4,13 @@ import csv
 import io
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 
+from translate.config.names import shorten
 from translate.errors import UserError
 from translate.text.languages import NAMES, base, code_of
 from translate.text.lines import read_lines
@@ -16,20 +18,19 @@ from translate.text.markup import find_markup
 
 MAX_ENTRIES, MAX_CHARACTERS = 5_000, 200
 MOST_TERMS = 8  # of a sentence
-_PARTS = re.compile(r"\w+|\W")
+FEWEST_SHARED, ENDING = 4, 3  # letters of two forms of a word: that they share, that may differ
+_PARTS, _WORDS = re.compile(r"\w+|\W"), re.compile(r"\w+|[^\w\s]")
 
 
 @dataclass(frozen=True)
 class Terms:
-    """The phrases that translations of sentences must contain.
+    """The terms of a glossary, as sentences are searched for them.
 
     Attributes:
         entries: phrases by their terms. A term in small letters stands for *Patent* and *PATENT*, too.
-        always: phrases of every translation.
     """
 
     entries: Mapping[str, str]
-    always: Sequence[str] = ()
 
     def of(self, sentence: str) -> list[str]:
         """The phrases for a sentence but its markup; of terms that overlap, the longest counts."""
@@ -42,17 +43,21 @@ class Terms:
             phrases = ((self.entries.get(text) or self.entries.get(text.lower()), end) for text, end in texts)
             phrase, start = next((hit for hit in phrases if hit[0]), (None, start + 1))
             found += [phrase] if phrase else []
-        return [*self.always, *list(dict.fromkeys(found))[:MOST_TERMS]]
-
-    def constraints(self, sentences: Sequence[str]) -> list[list[str]] | None:
-        """The phrases for each sentence, as a search takes them; ``None`` if there are none."""
-        found = [self.of(sentence) for sentence in sentences]
-        return found if any(found) else None
+        return list(dict.fromkeys(found))[:MOST_TERMS]
 
     @cached_property
     def _longest(self) -> int:
         """Words and signs of the longest term."""
         return max((len(_PARTS.findall(term)) for term in self.entries), default=0)
+
+
+def as_terms(glossary: Mapping[str, str] | Terms) -> Terms:
+    """The terms of a glossary; raises :class:`UserError` for values that are no texts."""
+    if isinstance(glossary, Terms):
+        return glossary
+    if not all(isinstance(text, str) for text in chain(*glossary.items())):
+        raise UserError(f"glossary: expected texts by their terms, got {shorten(repr(glossary))}")
+    return Terms({_plain(term): phrase for term, phrase in glossary.items()})
 
 
 def read_glossary(path: Path) -> dict[str, str]:
@@ -96,6 +101,26 @@ def read_entries(text: str, form: str, where: str = "entries") -> dict[str, str]
             raise UserError(f"{where}: line {number}: the term stands twice")
         found[columns[0]] = columns[1]
     return found
+
+
+def has_phrase(text: str, phrase: str) -> bool:
+    """Whether a text has one of the forms of a phrase (``"brevet|brevets"``), in words that may inflect.
+
+    An inflected word shares four letters with that of the phrase, and all but the last three of the longer.
+    """
+    words = _WORDS.findall(_plain(text))
+    begins = [words, [word[:1].lower() + word[1:] for word in words[:1]] + words[1:]]
+    for form in phrase.split("|"):
+        wanted = _WORDS.findall(_plain(form))
+        places = [part[start:] for part in begins for start in range(len(words) - len(wanted) + 1)]
+        if wanted and any(all(map(_inflects, part, wanted)) for part in places):
+            return True
+    return False
+
+
+def _inflects(word: str, wanted: str) -> bool:
+    shared = max(FEWEST_SHARED, len(word) - ENDING, len(wanted) - ENDING)
+    return word[:shared] == wanted[:shared]
 
 
 def _plain(text: str) -> str:

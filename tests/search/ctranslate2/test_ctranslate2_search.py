@@ -10,7 +10,8 @@ import pytest
 from tests.search.ctranslate2.conftest import Chosen
 from translate.alignment.alignment import AlignmentChoice
 from translate.errors import UserError
-from translate.translation import AT_LIMIT, Translation
+from translate.translation import Translation
+from translate.translation_call import AT_LIMIT
 from translate.translator import Translator
 
 # Last bits may decide between two hypotheses of nearly equal scores.

@@ -14,7 +14,8 @@ from translate.serve.service import Service, context_of
 from translate.serve.texts import Segmented, in_sentences, whole
 from translate.serve.web.endpoint import Api, Asked, Operation, json_response
 from translate.serve.web.requests import RefusalError, as_list, checked, read_object
-from translate.translation import TranslateOptions, Translation, TranslationCall
+from translate.translation import TranslateOptions, Translation
+from translate.translation_call import TranslationCall
 
 Text = Annotated[str, Field(max_length=1 << 20)]
 OneOrMore = Annotated[list[Text], BeforeValidator(as_list), Field(description="a text, or several")]

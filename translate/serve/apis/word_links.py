@@ -13,7 +13,8 @@ from translate.serve.limits import needed_bytes
 from translate.serve.service import Service, refusing
 from translate.serve.web.requests import RefusalError
 from translate.serve.word_confidence import next_pieces, word_probabilities
-from translate.translation import TranslateOptions, Translation, TranslationCall
+from translate.translation import TranslateOptions, Translation
+from translate.translation_call import TranslationCall
 
 DIGITS = 4  # of weights and probabilities
 SLOW = ("gradient", "erasure")  # methods that take a pass for every word
