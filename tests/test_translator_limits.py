@@ -71,7 +71,7 @@ def test_tags_that_the_model_made_up_cost_no_alignment_of_what_was_not_read(
     words, seen = target.decode_words, []
 
     def noted(call: TranslationCall, index: int, targets: Sequence[str]) -> list[Alignment]:
-        seen.append(call.pieces[index])
+        seen.append(call.present[index].pieces)
         return align(call, index, targets)
 
     monkeypatch.setattr(target, "decode_words", lambda ids: ("x <i>y</i>", words(ids)[1]))

@@ -69,7 +69,7 @@ def test_a_phrase_may_have_other_forms_and_begin_with_a_capital(tokenizers: Toke
         assert {"lit", "les chat"} & {*re.findall("lit|les chat", result.text)}
         assert "je" in result.text
     pair = TokenizerPair.train(["a b"] * 9, ["Le lit", "le Lit"] * 9, TokenizerConfig(shared=False))[0]
-    (request,) = read_requests(pair.target, 1, None, ["le|Lit", "lit"], None)
+    (request, _), *_ = read_requests(pair.target, 1, None, ["le|Lit", "lit"], None)
     forms = [pair.target.decode(list(ids)) for ids in request.phrases]
     assert dict(zip(forms, request.wishes, strict=True)) == {"le": 0, "Le": 0, "Lit": 0, "lit": 1}
     with pytest.raises(UserError, match="constraints: 101 phrases of a sentence; expected at most 100"):

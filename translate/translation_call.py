@@ -24,7 +24,7 @@ from translate.search.search_loop import search, share_out
 from translate.search.sources import Request, SentenceGroup, length_batches, read_sources
 from translate.text.documents import own_start
 from translate.text.glossary import has_phrase
-from translate.text.markup import Marked, without_made_up
+from translate.text.markup import Marked, keeps_markup, without_made_up
 from translate.text.tokenizer import Pieces, Tokenizer, one_line
 from translate.translation import ScoredText, TranslateOptions, Translation
 
@@ -35,6 +35,30 @@ TOGETHER = 64  # translations whose alignments are computed together
 
 AT_LIMIT = "at the maximum length, where CTranslate2 would break off, so torch translated"
 UNMET = "constraints that could not be met"
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """A sentence as it is read for one search.
+
+    Attributes:
+        marked: the sentence without the markup that is carried over, and this markup.
+        pieces: as the first model reads it; none if it is blank.
+        others: ids for every further model.
+        request: pieces that the translation must have.
+        whole: whether the model reads the placeholders, and has to write each of them.
+    """
+
+    marked: Marked
+    pieces: Pieces
+    others: Sequence[Sequence[int]]
+    request: Request
+    whole: bool = False
+
+    @property
+    def ids(self) -> list[Sequence[int]]:
+        """The sentence as each model of the ensemble reads it."""
+        return [self.pieces.ids, *self.others]
 
 
 @dataclass(frozen=True)
@@ -50,10 +74,7 @@ class TranslationCall:
         options: of the call.
         config: the settings of the search, from the options and the run.
         sentences: as they were given, within the limit of a line.
-        marked: the sentences without their markup, and the markup.
-        pieces: the sentences as the first model reads them; without pieces if they are blank.
-        others: for every further model, ids of each sentence.
-        requests: pieces that each translation must have.
+        attempts: the ways to translate each sentence that are left, the present one first.
         engine: CTranslate2 with the model, if it is to search.
         warnings: counts of sentences by kind of warning, which are added to.
     """
@@ -64,12 +85,19 @@ class TranslationCall:
     options: TranslateOptions
     config: SearchConfig
     sentences: Sequence[str]
-    marked: Sequence[Marked]
-    pieces: Sequence[Pieces]
-    others: Sequence[Sequence[Sequence[int]]]
-    requests: Sequence[Request]
+    attempts: Sequence[list[Attempt]]
     engine: "CTranslate2Search | None"
     warnings: Counter[str]
+
+    @property
+    def present(self) -> list[Attempt]:
+        """The attempt of each sentence that is searched for, or was the last."""
+        return [attempts[0] for attempts in self.attempts]
+
+    @property
+    def sources(self) -> list[list[Sequence[int]]]:
+        """For each model, the ids of all sentences as it reads them."""
+        return [list(of_model) for of_model in zip(*(attempt.ids for attempt in self.present), strict=True)]
 
     @property
     def record(self) -> Record | None:
@@ -81,7 +109,7 @@ class TranslationCall:
         """An empty translation for every sentence, which stays where the sentence is blank."""
         writer = "torch" if self.engine is None else self.engine.name
         best, found = (ScoredText("", 0.0),) * (self.options.n_best > 1), []
-        for index, source in enumerate(self.pieces):
+        for index, source in enumerate(attempt.pieces for attempt in self.present):
             alignment = _nothing(source) if self.options.aligned else NO_ALIGNMENT
             empty = Translation("", 0.0, alignment, n_best=best, engine=writer)
             found.append(empty if source.ids else self._carried(index, empty))
@@ -93,51 +121,27 @@ class TranslationCall:
         Args:
             workers: threads that search side by side.
         """
-        results, left = self.blank(), [index for index, source in enumerate(self.pieces) if source.ids]
+        results = self.blank()
+        left = [index for index, attempt in enumerate(self.present) if attempt.pieces.ids]
         with evaluation_mode(self.models[0]):
-            if self.engine is not None:
-                found = self.engine.search(
-                    self.groups(left),
-                    [source.ids for source in self.pieces],
-                    self.config,
-                    n_best=self.options.n_best,
-                    choice=self.choice if self.options.aligned else None,
-                )
-                left = []
-                for index, result in self.results(_ended(found, left), engine=self.engine.name):
-                    results[index] = result
-                self.warn(AT_LIMIT, len(left))
-            requests = list(self.requests)
             while left:
                 again: list[int] = []
-                found = self._search(left, requests, workers)
-                for index, result in self.results(self._fulfilled(found, requests, again)):
+                if self.engine is not None:
+                    found = self.engine.search(
+                        self.groups(left),
+                        self.sources[0],
+                        self.config,
+                        n_best=self.options.n_best,
+                        choice=self.choice if self.options.aligned else None,
+                    )
+                    left = []
+                    for index, result in self.results(_ended(found, left), again, engine=self.engine.name):
+                        results[index] = result
+                    self.warn(AT_LIMIT, len(left))
+                for index, result in self.results(self._search(left, workers), again):
                     results[index] = result
                 left = again
         return results
-
-    def following(self, request: Request, found: Finished) -> Request | None:
-        """What is to be asked for next, if a search for this request has not found what it wants."""
-        if request.otherwise is None:
-            return None
-        if found.hypotheses:
-            text = self.target.decode(self._ranked(found)[0].ids)
-            if all(has_phrase(text, phrase) for phrase in request.hoped):
-                return None
-        self.warn(UNMET, bool(request.phrases) and not request.otherwise.phrases)
-        return request.otherwise
-
-    def _fulfilled(
-        self, found: Iterable[Finished], requests: list[Request], again: list[int]
-    ) -> Iterator[Finished]:
-        """The sentences that are done; the others are added to ``again``, with the next of ``requests``."""
-        for finished in found:
-            following = self.following(requests[finished.key], finished)
-            if following is None:
-                yield finished
-            else:
-                requests[finished.key] = following
-                again.append(finished.key)
 
     def warn(self, kind: str, count: int) -> None:
         """Count sentences with a warning."""
@@ -146,28 +150,29 @@ class TranslationCall:
 
     def groups(self, chosen: Sequence[int]) -> list[list[int]]:
         """Sentences in batches of similar lengths, the longest first: others may wait for the last."""
-        lengths = [len(self.pieces[index].ids) for index in chosen]
+        lengths = [len(self.attempts[index][0].pieces.ids) for index in chosen]
         batches = length_batches(lengths, self.config.batch_size, [self.held(index) for index in chosen])
         return [[chosen[place] for place in batch] for batch in batches][::-1]
 
     def held(self, index: int) -> tuple[int, int]:
         """Weights that the search of a sentence may record, and numbers that its decoder may keep."""
-        length = len(self.pieces[index].ids) + 1
+        length = len(self.attempts[index][0].pieces.ids) + 1
         steps = self.config.longest(length) * self.options.hypotheses(self.config)
         heads = 0 if self.record is None else len(self.record.heads)
         return length * steps * heads, steps * self.models[0].cached_numbers
 
     def pair(self, index: int, ids: Sequence[int]) -> EncodedPair:
         """A source, as it was read, and a translation in pieces."""
-        return EncodedPair.of(self.pieces[index], self.target.decode_words(ids)[1])
+        return EncodedPair.of(self.attempts[index][0].pieces, self.target.decode_words(ids)[1])
 
-    def _search(self, chosen: Sequence[int], requests: Sequence[Request], workers: int) -> Iterator[Finished]:
+    def _search(self, chosen: Sequence[int], workers: int) -> Iterator[Finished]:
         """Search sentences by torch; one without a hypothesis has not met its constraints."""
 
         def begin(group: list[int]) -> SentenceGroup:
-            ids: list[list[Sequence[int]]] = [[self.pieces[index].ids for index in group]]
-            ids += [[sentences[index] for index in group] for sentences in self.others]
-            return SentenceGroup(group, read_sources(self.models, ids), [requests[index] for index in group])
+            attempts = [self.attempts[index][0] for index in group]
+            ids = [list(of_model) for of_model in zip(*(attempt.ids for attempt in attempts), strict=True)]
+            requests = [attempt.request for attempt in attempts]
+            return SentenceGroup(group, read_sources(self.models, ids), requests)
 
         config = self.config
         policy = Draw(config, self.options.hypotheses(config)) if config.sample else Beam(config)
@@ -175,11 +180,20 @@ class TranslationCall:
         return share_out(work, self.groups(chosen), workers)
 
     def results(
-        self, found: Iterable[Finished], *, engine: str = "torch"
+        self, found: Iterable[Finished], again: list[int], *, engine: str = "torch"
     ) -> Iterator[tuple[int, Translation]]:
-        """The index and the translation of each sentence that a search has found."""
+        """The index and the translation of each sentence that a search has found.
+
+        Args:
+            found: what the search has found for the present attempts.
+            again: gets the indexes of sentences that are to be searched again, by their next attempt.
+            engine: that searched.
+        """
         found = iter(found)
         while part := list(islice(found, TOGETHER)):
+            part = [
+                finished for finished in part if finished.hypotheses or not self._next(finished.key, again)
+            ]
             chosen = [self._ranked(finished) for finished in part]
             if self.options.aligned:
                 texts, alignments = self._aligned([finished.key for finished in part], chosen)
@@ -187,8 +201,24 @@ class TranslationCall:
                 texts = self.target.decode_all([best.ids for best, *_ in chosen])
                 alignments = [NO_ALIGNMENT] * len(part)
             for finished, hypotheses, text, alignment in zip(part, chosen, texts, alignments, strict=True):
-                result = self._result(hypotheses, text, alignment, engine)
-                yield finished.key, self._carried(finished.key, result)
+                result = self._carried(finished.key, self._result(hypotheses, text, alignment, engine))
+                if self._has_all(finished.key, result) or not self._next(finished.key, again):
+                    yield finished.key, result
+
+    def _next(self, index: int, again: list[int]) -> bool:
+        """Go on to the next attempt of a sentence, if there is one."""
+        last, *others = self.attempts[index]
+        if others:
+            del self.attempts[index][0]
+            self.warn(UNMET, bool(last.request.phrases) and not others[0].request.phrases)
+            again.append(index)
+        return bool(others)
+
+    def _has_all(self, index: int, result: Translation) -> bool:
+        """Whether a translation has all that the present attempt hopes for."""
+        attempt, texts = self.attempts[index][0], {result.text, *(other.text for other in result.n_best)}
+        kept = not attempt.whole or all(keeps_markup(text, self.sentences[index]) for text in texts)
+        return kept and all(has_phrase(result.text, phrase) for phrase in attempt.request.hoped)
 
     def _ranked(self, found: Finished) -> list[Hypothesis]:
         """The hypotheses in the order of the scores that the configuration asks for."""
@@ -201,7 +231,7 @@ class TranslationCall:
             return self._least_risk(hypotheses)
         if not self.config.coverage_penalty or self.config.sample:
             return hypotheses
-        start = own_start(self.pieces[found.key].ids)  # previous sentences need not be covered
+        start = own_start(self.attempts[found.key][0].pieces.ids)  # previous sentences need not be covered
         weights = [found.weights[..., start:] for found in hypotheses if found.weights is not None]
         scored = [
             hypothesis._replace(score=hypothesis.score + self.config.coverage_penalty * penalty)
@@ -222,7 +252,7 @@ class TranslationCall:
         """The texts of the best hypotheses, and their alignments piece by piece as they were found."""
         targets = [self.target.decode_words(best.ids) for best, *_ in chosen]
         pairs = [
-            EncodedPair.of(self.pieces[index], words)
+            EncodedPair.of(self.attempts[index][0].pieces, words)
             for index, (_, words) in zip(indexes, targets, strict=True)
         ]
         recorded = [best.weights for best, *_ in chosen if best.weights is not None]
@@ -262,10 +292,10 @@ class TranslationCall:
         return replace(result, text=text, n_best=listed, alignment=alignments)
 
     def _carry(self, index: int, text: str, alignment: Alignment) -> tuple[str, Alignment]:
-        source = self.marked[index]
+        source, whole = self.attempts[index][0].marked, self.attempts[index][0].whole
         if self.options.replace_unknown:
             text, alignment = replace_unknown(text, alignment)
-        if self.options.markup and (clean := without_made_up(text, source.text)) != text:
+        if self.options.markup and not whole and (clean := without_made_up(text, source.text)) != text:
             text = clean
             (alignment,) = self.align(index, [text])
         if not source.items:
@@ -275,18 +305,19 @@ class TranslationCall:
 
     def located(self, index: int, text: str, alignment: Alignment) -> Alignment:
         """The alignment with offsets into a source and its translation ``text``, both with their markup."""
-        if not self.marked[index].items:
+        attempt = self.attempts[index][0]
+        if not attempt.marked.items:
             return alignment
-        source, target = alignment.source_words, alignment.target_words
-        offsets = marked_spans(self.sentences[index], source), marked_spans(text, target)
-        return replace(alignment, source_offsets=offsets[0], target_offsets=offsets[1])
+        spans = partial(marked_spans, placeholders=not attempt.whole)
+        source = spans(self.sentences[index], alignment.source_words)
+        return replace(alignment, source_offsets=source, target_offsets=spans(text, alignment.target_words))
 
     def align(self, index: int, targets: Sequence[str]) -> list[Alignment]:
         """The alignments of a source, as it was read, with targets that are as long as the model allows."""
         limit = self.models[0].max_target_length
         found = [self.target.encode_words(text) for text in targets]
         found = found if limit is None else [pieces.cut(limit - 1) for pieces in found]
-        pairs = [EncodedPair.of(self.pieces[index], pieces) for pieces in found]
+        pairs = [EncodedPair.of(self.attempts[index][0].pieces, pieces) for pieces in found]
         return align(self.models[0], pairs, self.choice)
 
 

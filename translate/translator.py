@@ -1,7 +1,7 @@
 """From text to text: translations with their alignments."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import partial, reduce
 from itertools import accumulate
@@ -25,9 +25,9 @@ from translate.text.glossary import as_terms
 from translate.text.languages import base, is_foreign, language_name
 from translate.text.lines import LINE_CUT, MAX_CHARACTERS
 from translate.text.markup import Marked, read_markup
-from translate.text.tokenizer import TokenizerPair
+from translate.text.tokenizer import UNK, Pieces, TokenizerPair
 from translate.translation import TranslateOptions, Translation
-from translate.translation_call import TranslationCall
+from translate.translation_call import Attempt, TranslationCall
 
 FOREIGN = "without a letter of the script of {}, which the run reads"
 BLANK = "blank, so the translation is empty"
@@ -156,22 +156,9 @@ class Translator:
         self._check_context("translate", sentences, options.context)
         self._note_foreign(sentences)
         config = options.search_config(self.search)
-        marked, before = self._marked(sentences, markup=options.markup), options.context
-        if before is not None and options.markup:
-            before = [[read_markup(text).text for text in texts] for texts in before]
-        texts = [sentence.text for sentence in marked]
         terms = as_terms(options.glossary or {})
         hoped = [terms.of(sentence[:MAX_CHARACTERS]) for sentence in sentences]
         options = options if any(hoped) else replace(options, glossary=None)
-        requests = self._requests(hoped, options, config)
-        own, *others = (
-            replace(member._reader(options.search), unknown=self.unknown) for member in self._members
-        )
-        pieces = own.read(texts, words=options.aligned, previous=before)
-        read = [other.read(texts, words=False, previous=before) for other in others]
-        # The same warning of several members is about the same sentences.
-        self.warnings.update(reduce(or_, (other.warnings for other in others), own.warnings))
-        self._warn(BLANK, sum(not (p.ids or m.items) for p, m in zip(pieces, marked, strict=True)))
         return TranslationCall(
             models=[member.model for member in self._members],
             target=self.tokenizers.target,
@@ -179,13 +166,53 @@ class Translator:
             options=options,
             config=config,
             sentences=[sentence[:MAX_CHARACTERS] for sentence in sentences],
-            marked=marked,
-            pieces=pieces,
-            others=[[p.ids for p in sentences] for sentences in read],
-            requests=requests,
+            attempts=self._attempts(sentences, self._requests(hoped, options, config), options, config),
             engine=self.engine_for(options).engine,
             warnings=self.warnings,
         )
+
+    def _attempts(
+        self,
+        sentences: Sequence[str],
+        requests: Sequence[list[Request]],
+        options: TranslateOptions,
+        config: SearchConfig,
+    ) -> list[list[Attempt]]:
+        """The ways to translate each sentence, the first one first.
+
+        A model that was trained on placeholders writes them where they belong, better than an alignment can
+        place them; if it loses one, it reads the sentence without them.
+        """
+        marked, before = self._marked(sentences, markup=options.markup), options.context
+        if before is not None and options.markup:
+            before = [[read_markup(text).text for text in texts] for texts in before]
+        readers = [replace(member._reader(options.search), unknown=self.unknown) for member in self._members]
+        found = [
+            [Attempt(source, own, others, request) for request in wanted]
+            for source, (own, others), wanted in zip(
+                marked, _read(readers, marked, options, before), requests, strict=True
+            )
+        ]
+        # The same warning of several members is about the same sentences.
+        self.warnings.update(reduce(or_, (reader.warnings for reader in readers)))
+        self._warn(BLANK, sum(not (first.pieces.ids or first.marked.items) for first, *_ in found))
+        if not options.markup or config.sample:
+            return found
+        places = [
+            index
+            for index, (first, *_) in enumerate(found)
+            if first.pieces.ids and any(item.is_word for item in first.marked.items)
+        ]
+        tags = self.tokenizers.source.tags
+        whole = [read_markup(sentences[index][:MAX_CHARACTERS], tags, placeholders=False) for index in places]
+        quiet = [replace(reader, warnings=Counter(), unknown=set()) for reader in readers]
+        previous = None if before is None else [before[index] for index in places]
+        read = _read(quiet, whole, options, previous)
+        for index, source, (own, others) in zip(places, whole, read, strict=True):
+            if UNK not in own.ids:
+                first = Attempt(source, own, others, found[index][0].request, whole=True)
+                found[index].insert(0, first)
+        return found
 
     def engine_for(self, options: TranslateOptions) -> EngineChoice:
         """The engine of one call; raises :class:`UserError` if one was demanded that has not all options."""
@@ -287,7 +314,7 @@ class Translator:
 
     def _requests(
         self, hoped: Sequence[Sequence[str]], options: TranslateOptions, config: SearchConfig
-    ) -> list[Request]:
+    ) -> list[list[Request]]:
         limits = [member.model.max_target_length for member in self._members]
         most = min((limit for limit in limits if limit is not None), default=None)
         if config.sample and (options.constraints or options.glossary):
@@ -356,3 +383,19 @@ class Translator:
     def _reader(self, search: SearchConfig | None = None) -> SentenceReader:
         limit = self.model.within_positions((search or self.search).max_source_pieces + 1) - 1
         return SentenceReader(self.tokenizers.source, limit, self.context, self.tagged)
+
+
+def _read(
+    readers: Sequence[SentenceReader],
+    marked: Sequence[Marked],
+    options: TranslateOptions,
+    before: Previous | None,
+) -> Iterator[tuple[Pieces, list[Sequence[int]]]]:
+    """Each sentence as the first of several models reads it, and as the others do."""
+    texts = [sentence.text for sentence in marked]
+    own, *others = (
+        reader.read(texts, words=options.aligned and number == 0, previous=before)
+        for number, reader in enumerate(readers)
+    )
+    for index, pieces in enumerate(own):
+        yield pieces, [other[index].ids for other in others]

@@ -84,11 +84,17 @@ def word_spans(text: str, words: Sequence[str]) -> list[tuple[int, int]]:
     return spans
 
 
-def marked_spans(text: str, words: Sequence[str]) -> list[tuple[int, int]]:
-    """:func:`word_spans` in a text with markup, which may interrupt a word; tags among the words are none."""
+def marked_spans(text: str, words: Sequence[str], *, placeholders: bool) -> list[tuple[int, int]]:
+    """:func:`word_spans` in a text with markup, which may interrupt a word; tags among the words are none.
+
+    Args:
+        text: with markup.
+        words: of the text without it.
+        placeholders: whether they are markup, or their parts are words.
+    """
     known, kept, end = {*words}, list[int](), 0
     for match in find_markup(text):
-        if match[0] not in known:
+        if match[0] not in known and (placeholders or match["tag"]):
             kept += range(end, match.start())
             end = match.end()
     kept += range(end, len(text))

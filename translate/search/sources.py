@@ -153,8 +153,6 @@ class Request:
             phrase is a wish of its own if there are none.
         initial: how many phrases, the last ones, may stand at the beginning alone.
         hoped: phrases of a glossary that the translation should contain without being made to.
-        otherwise: what is asked for in place of this if no hypothesis has the phrases, or the best one lacks
-            what is hoped for.
         inner: pieces that go on with a word, which may not follow a phrase; none if one ends with a sign.
     """
 
@@ -164,7 +162,6 @@ class Request:
     wishes: Sequence[int] = ()
     initial: int = 0
     hoped: Sequence[str] = ()
-    otherwise: "Request | None" = None
 
     @property
     def length(self) -> int:
@@ -172,8 +169,7 @@ class Request:
         lengths: dict[int, int] = {}
         for wish, phrase in zip(self.wishes or range(len(self.phrases)), self.phrases, strict=True):
             lengths[wish] = max(len(phrase), lengths.get(wish, 0))
-        own = len(self.prefix) + sum(lengths.values())
-        return own if self.otherwise is None else max(own, self.otherwise.length)
+        return len(self.prefix) + sum(lengths.values())
 
 
 def read_requests(
@@ -183,8 +179,8 @@ def read_requests(
     constraints: Sequence[str] | Sequence[Sequence[str]] | None,
     max_pieces: int | None,
     hoped: Sequence[Sequence[str]] = (),
-) -> list[Request]:
-    """One request for every sentence.
+) -> list[list[Request]]:
+    """The requests for every sentence: each holds if no translation has what those before it ask for.
 
     Args:
         tokenizer: of the target.
@@ -206,7 +202,7 @@ def read_requests(
     if not isinstance(constraints, Sequence | None):
         raise UserError(f"constraints: expected a list of phrases, got {shorten(repr(constraints))}")
     if prefix is None and not constraints and not any(hoped):
-        return [Request()] * count
+        return [[Request()]] * count
     prefixes = [prefix or ""] * count if prefix is None or isinstance(prefix, str) else list(prefix)
     given = list(constraints or ())
     alike = all(isinstance(phrase, str) for phrase in given)
@@ -223,14 +219,14 @@ def read_requests(
     pieces = functools.cache(functools.partial(_known_pieces, tokenizer))
     found = []
     for begin, texts, terms in zip(prefixes, phrases, hoped or [()] * count, strict=True):
-        request = Request(pieces("prefix", begin) if begin else ())
+        requests = [Request(pieces("prefix", begin) if begin else ())]
         if texts or terms:
-            request = _with_phrases(request, [*texts, *terms], tokenizer, pieces)
+            requests.insert(0, _with_phrases(requests[0], [*texts, *terms], tokenizer, pieces))
         if terms:
-            first = _with_phrases(Request(request.prefix), texts, tokenizer, pieces)
-            request = replace(first, hoped=terms, otherwise=request)
-        found.append(request)
-    longest = max((request.length + 1 for request in found), default=0)
+            first = _with_phrases(requests[-1], texts, tokenizer, pieces)
+            requests.insert(0, replace(first, hoped=terms))
+        found.append(requests)
+    longest = max((request.length + 1 for requests in found for request in requests), default=0)
     if max_pieces is not None and longest > max_pieces:
         raise UserError(f"prefix and constraints: {longest} pieces, but the model says {max_pieces} at most")
     return found
@@ -239,7 +235,7 @@ def read_requests(
 def _with_phrases(
     request: Request, texts: Sequence[str], tokenizer: Tokenizer, pieces: Callable[[str, str], list[int]]
 ) -> Request:
-    """A request for phrases, which gives way to the one without them."""
+    """A request for phrases, too."""
     forms = [(wish, form) for wish, text in enumerate(texts) for form in text.split("|")]
     if len(forms) > MOST_FORMS:
         raise UserError(f"constraints: {len(forms)} phrases of a sentence; expected at most {MOST_FORMS}")
@@ -248,7 +244,7 @@ def _with_phrases(
     capitals = {ids: wish for ids, wish in capitals.items() if UNK not in ids and ids not in wanted}
     inner = tokenizer.inner if forms and all(form.rstrip()[-1].isalnum() for _, form in forms) else ()
     either = wanted | capitals
-    return Request(request.prefix, [*either], inner, [*either.values()], len(capitals), otherwise=request)
+    return Request(request.prefix, [*either], inner, [*either.values()], len(capitals))
 
 
 def check_phrases(tokenizer: Tokenizer, phrases: Sequence[str]) -> None:

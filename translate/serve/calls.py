@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from translate.config.search import SearchConfig
 from translate.search.decoders import Record
 from translate.translation import Translation
-from translate.translation_call import TranslationCall
+from translate.translation_call import Attempt, TranslationCall
 
 BULK_SENTENCES, BULK_PIECES = 16, 1024  # a call with more of either is a document
 
@@ -48,14 +48,14 @@ class ServedCall:
 
     def jobs(self) -> "list[QueuedSentence]":
         """The sentences that are not blank, as the queue takes them."""
-        pieces = self.translation.pieces
-        return [QueuedSentence(self, index) for index, sentence in enumerate(pieces) if sentence.ids]
+        present = self.translation.present
+        return [QueuedSentence(self, index) for index, attempt in enumerate(present) if attempt.pieces.ids]
 
     def lane(self, jobs: "Sequence[QueuedSentence]") -> LaneKey:
         """The batch in which the jobs of this call run."""
         call = self.translation
         bulk = len(jobs) > BULK_SENTENCES or sum(job.cost for job in jobs) > BULK_PIECES
-        constrained = any(job.request.phrases for job in jobs)
+        constrained = any(job.attempt.request.phrases for job in jobs)
         engine = "torch" if call.engine is None else call.engine.name
         settings = tuple(vars(call.config).values())
         return LaneKey(self.model, settings, call.config, call.record, constrained, bulk, engine)
@@ -69,7 +69,7 @@ class QueuedSentence:
         call: the call that it belongs to.
         index: its place in the call.
         arrived: when it came, in seconds of a monotonic clock.
-        request: what its translation must have; it runs again with another one if no hypothesis has it.
+        cost: source pieces, with the end of sentence.
         failures: how often its batch has failed.
     """
 
@@ -79,14 +79,9 @@ class QueuedSentence:
     failures: int = 0
 
     def __post_init__(self) -> None:
-        self.request = self.call.translation.requests[self.index]
+        self.cost = len(self.attempt.pieces.ids) + 1
 
     @property
-    def cost(self) -> int:
-        """Source pieces, with the end of sentence."""
-        return len(self.call.translation.pieces[self.index].ids) + 1
-
-    def ids(self) -> list[Sequence[int]]:
-        """The sentence as each model of the ensemble reads it."""
-        call = self.call.translation
-        return [call.pieces[self.index].ids, *(other[self.index] for other in call.others)]
+    def attempt(self) -> Attempt:
+        """As the sentence is read now."""
+        return self.call.translation.attempts[self.index][0]

@@ -177,7 +177,7 @@ class Engine:
             engine = jobs[0].call.translation.engine
             assert engine is not None
             most = max(job.call.translation.options.n_best for job in jobs)
-            sources, group = [job.ids()[0] for job in jobs], [range(len(jobs))]
+            sources, group = [job.attempt.pieces.ids for job in jobs], [range(len(jobs))]
             choice = None if key.record is None else jobs[0].call.translation.choice
             for found in engine.search(group, sources, key.config, n_best=most, choice=choice):
                 if found.hypotheses:
@@ -204,16 +204,17 @@ class Engine:
         call = job.call
         if call.cancelled:
             return
+        key, again = feed.lane.key, list[int]()
         try:
-            own, key = found._replace(key=job.index), feed.lane.key
-            if following := call.translation.following(job.request, own):
-                job.request = following
-                self._again(job, replace(key, constrained=bool(following.phrases)))
-                return
-            _, result = next(call.translation.results([own], engine=key.engine))
+            found = found._replace(key=job.index)
+            done = [result for _, result in call.translation.results([found], again, engine=key.engine)]
         except Exception as error:
             self._fail(call, error)
             return
+        if again:
+            self._again(job, replace(key, constrained=bool(job.attempt.request.phrases)))
+            return
+        (result,) = done
         self._metrics.pieces.labels(call.model, "source").inc(job.cost)
         self._metrics.pieces.labels(call.model, "target").inc(len(result.tokens) + 1)
         call.results[job.index] = result

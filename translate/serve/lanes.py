@@ -144,8 +144,8 @@ class Lane(Party):
 def begin(jobs: Sequence[QueuedSentence]) -> SentenceGroup:
     """The sentences of jobs, to be encoded together."""
     models = jobs[0].call.translation.models
-    ids = [list(side) for side in zip(*(job.ids() for job in jobs), strict=True)]
-    return SentenceGroup(jobs, read_sources(models, ids), [job.request for job in jobs])
+    ids = [list(side) for side in zip(*(job.attempt.ids for job in jobs), strict=True)]
+    return SentenceGroup(jobs, read_sources(models, ids), [job.attempt.request for job in jobs])
 
 
 class Feed(Supply[list[QueuedSentence]]):

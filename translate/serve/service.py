@@ -115,8 +115,8 @@ class Service:
             small = sum(map(len, chain(sentences, phrases))) <= SMALL
             call = begin() if small else await asyncio.to_thread(begin)
         pieces = [
-            (len(own.ids) + 1, request.length + 1)
-            for own, request in zip(call.pieces, call.requests, strict=True)
+            (len(attempts[0].pieces.ids) + 1, max(each.request.length for each in attempts) + 1)
+            for attempts in call.attempts
         ]
         self.check_memory(
             needed_bytes(

@@ -121,7 +121,7 @@ def count(
     call = replace(translator, warnings=Counter()).begin(sources, alignments=True, context=context)
     pairs = [call.pair(index, target.ids(result.tokens)) for index, result in enumerate(results)]
     with torch.no_grad():
-        shares = word_probabilities([translator.model], [[source.ids for source in call.pieces]], pairs)
+        shares = word_probabilities([translator.model], call.sources, pairs)
     for pair, probabilities, reference in zip(pairs, shares, references, strict=True):
         left = Counter(word.text for word in target.encode_words(reference).words)
         for word, probability in zip(pair.target_words, probabilities, strict=True):

@@ -80,7 +80,7 @@ class _Found(NamedTuple):
     is_word: bool
 
 
-def read_markup(sentence: str, tags: Collection[str] = ()) -> Marked:
+def read_markup(sentence: str, tags: Collection[str] = (), *, placeholders: bool = True) -> Marked:
     """Remove the markup from ``sentence``, so that the text has none.
 
     A sentence without markup does not change. Entities such as ``&lt;`` are text. The time is linear in the
@@ -89,9 +89,10 @@ def read_markup(sentence: str, tags: Collection[str] = ()) -> Marked:
     Args:
         sentence: of any text.
         tags: words such as ``<own>`` that are no markup where they stand before the sentence.
+        placeholders: whether they are removed; otherwise tags alone.
     """
     if before := tags_before(sentence, tags):
-        inner = read_markup(sentence[before[-1].end :])
+        inner = read_markup(sentence[before[-1].end :], placeholders=placeholders)
         if not inner.items:
             return Marked(sentence)
         start = f"{sentence[: before[-1].end]} "
@@ -99,13 +100,13 @@ def read_markup(sentence: str, tags: Collection[str] = ()) -> Marked:
         return Marked(start + inner.text, after, inner.unbalanced)
     text, items = sentence, list[Item]()
     for number in range(MAX_PASSES + 2):  # a space may not help: `<a<b>>`
-        found = _find(text)
+        found = _find(text, placeholders=placeholders)
         if not found:
             break
         if number > MAX_PASSES:  # without the characters that markup begins with, there is none
             found = [_Found(match.start(), match.end(), "alone", False) for match in _OPENER.finditer(text)]
         rest, others = _take_out(text, found, glue=" " if number else "")
-        if not number and _find(rest):  # the text around a tag, joined, looks like markup
+        if not number and _find(rest, placeholders=placeholders):  # what is joined looks like markup
             rest, others = _take_out(text, found, glue=" ")
         moved = _moved(items, found, len(rest))
         text, items = rest, sorted([*moved, *others], key=lambda item: item.position)
@@ -126,6 +127,13 @@ def without_made_up(translation: str, source: str) -> str:
         if character not in source:
             text = piece.sub("", text)
     return text
+
+
+def keeps_markup(translation: str, source: str) -> bool:
+    """Whether a translation has all markup of its source, and neither other markup nor pieces of it."""
+    own, found = (sorted(match[0] for match in find_markup(text)) for text in (source, translation))
+    rest = read_markup(translation).text
+    return own == found and without_made_up(rest, read_markup(source).text) == rest
 
 
 def find_markup(text: str) -> list[re.Match[str]]:
@@ -161,10 +169,11 @@ def pair_tags(tags: Iterable[tuple[str, str]]) -> dict[int, int]:
     return partners
 
 
-def _find(text: str) -> list[_Found]:
+def _find(text: str, *, placeholders: bool) -> list[_Found]:
     return [
         _Found(match.start(), match.end(), kind_and_name(match[0])[0], match["placeholder"] is not None)
         for match in find_markup(text)
+        if placeholders or match["tag"]
     ]
 
 

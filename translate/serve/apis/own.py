@@ -155,7 +155,7 @@ async def _link(
         alignments = [call.located(i, result.text, found[i]) for i, result in enumerate(results)]
     scores: Sequence[list[float] | None] = [None] * len(results)
     if body.confidence:
-        scores = await confidences(service, served, pairs, [[own.ids for own in call.pieces], *call.others])
+        scores = await confidences(service, served, pairs, call.sources)
     return list(zip(alignments, scores, strict=True))
 
 

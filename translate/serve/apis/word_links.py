@@ -119,14 +119,18 @@ async def alternatives(
     if index >= len(pieces.words):
         raise RefusalError(400, f"alternatives_at: there are {len(pieces.words)} words, got {index}")
     prefix = ids[: min(_pieces_of(index, pieces.piece_words, pieces.further), default=len(ids))]
-    read = [call.pieces[0].ids, *(other[0] for other in call.others)]
+    (present,) = call.present
+    read = present.ids
     firsts = await service.calculate(len(ids) + 1, next_pieces, call.models, read, prefix, MOST)
     before = call.options.context
     options = TranslateOptions(beam_size=1, context=None if before is None else [before[0]] * len(firsts))
-    tried = await service.begin(served, [call.marked[0].text] * len(firsts), options)
-    requests = [Request([*prefix, piece]) for piece in firsts]
+    tried = await service.begin(served, [present.marked.text] * len(firsts), options)
+    attempts = [
+        [replace(attempt, request=Request([*prefix, piece]))]
+        for attempt, piece in zip(tried.present, firsts, strict=True)
+    ]
     # With a prefix, torch searches.
-    continued = await service.search(served, replace(tried, requests=requests, engine=None))
+    continued = await service.search(served, replace(tried, attempts=attempts, engine=None))
     found = [target.ids(result.tokens) for result in continued] + [ids]
     pairs = [call.pair(0, own) for own in found]
     shares = await confidences(service, served, pairs, [[side] * len(found) for side in read])
