@@ -11,7 +11,7 @@ import translate
 PACKAGE = Path(translate.__file__).parent
 ROOMS = (  # floor by floor, from the lowest
     *("errors version", "config", "attention text grammar", "links", "corpora", "figures models"),
-    *("alignment training prepare", "search evaluation", "translation", "translator"),
+    *("alignment training prepare", "search evaluation", "translation", "translation_call", "translator"),
     *("runs", "serve", "export", "cli", "__init__ __main__"),
 )
 FLOORS = {room: floor for floor, rooms in enumerate(ROOMS) for room in rooms.split()}

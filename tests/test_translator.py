@@ -14,6 +14,7 @@ from translate.alignment.alignment import NO_ALIGNMENT, AlignmentChoice
 from translate.config.data import TokenizerConfig
 from translate.config.search import SearchConfig
 from translate.errors import UserError
+from translate.search.sources import CUT
 from translate.text.tokenizer import EOS, TokenizerPair
 from translate.translation import ScoredText, Translation
 from translate.translator import Translator
@@ -59,7 +60,7 @@ def test_translations_are_those_of_the_search_in_the_order_given(
         assert result.text == translator.tokenizers.target.decode(best.ids)
         assert result.score == pytest.approx(best.score, abs=1e-9)
         assert (result.alignment, result.n_best) == (NO_ALIGNMENT, ())
-        with pytest.raises(AttributeError, match="called without alignments=True"):
+        with pytest.raises(UserError, match="called without alignments=True"):
             result.alignment.pharaoh()
         assert pickle.loads(pickle.dumps(result)) == copy.deepcopy(result) == result
     assert len({result.text for result in results}) > 2
@@ -110,7 +111,7 @@ def test_too_long_a_source_is_cut_and_counted(translator: Translator) -> None:
     ids = translator.tokenizers.source.encode(long)
     assert len(ids) > 7
     results = translator.translate([long, SOURCES[4], long], alignments=True)
-    assert translator.warnings == {"source cut at 7 pieces": 2}
+    assert translator.warnings == {CUT.format(7): 2}
     source = torch.tensor([[*ids[:7], EOS]])
     best = beam_search(translator.model, source, None, translator.search)[0][0]
     assert results[0].text == results[2].text == translator.tokenizers.target.decode(best.ids)

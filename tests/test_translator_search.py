@@ -18,12 +18,12 @@ from translate.alignment.methods import align
 from translate.alignment.pairs import EncodedPair
 from translate.config.data import TokenizerConfig
 from translate.errors import UserError
-from translate.search.beam import Finished
+from translate.search.beam import Finished, Hypothesis
 from translate.search.running import RunningBatch
-from translate.search.sources import length_batches, read_requests
+from translate.search.sources import CUT, length_batches, read_requests
 from translate.text.tokenizer import BOS, EOS, TokenizerPair
 from translate.translation import TranslateOptions
-from translate.translation_call import UNMET
+from translate.translation_call import UNMET, TranslationCall
 
 
 @pytest.mark.slow
@@ -115,7 +115,7 @@ def test_no_word_goes_on_with_a_phrase(tokenizers: TokenizerPair, phrase: str) -
 def test_settings_of_one_search_are_those_that_it_follows(tokenizers: TokenizerPair) -> None:  # noqa: F811
     translator = build(tokenizers)
     short = translator.translate(SOURCES, search=replace(SEARCH, max_source_pieces=3))
-    assert translator.warnings["source cut at 3 pieces"] == len(SOURCES) - 1  # the last is one word
+    assert translator.warnings[CUT.format(3)] == len(SOURCES) - 1  # the last is one word
     sampling = build(tokenizers)
     sampling.search = replace(SEARCH, max_source_pieces=3, sample=True)
     assert sampling.translate(SOURCES, beam_size=SEARCH.beam_size) == short
@@ -234,3 +234,38 @@ def test_options_are_the_keywords(tokenizers: TokenizerPair) -> None:  # noqa: F
     )
     with pytest.raises(UserError, match="prefixes"):
         translator.translate(SOURCES, prefixes="les")
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        ("je {0} lit", "<b>je</b> {0} lit"),  # the model has kept the placeholder
+        ("je lit", "<b>lit</b> {0}"),
+        ("je {0} {1} lit", "<b>lit</b> {0}"),
+        ("je {0} { lit", "<b>lit</b> {0}"),
+    ],
+)
+def test_a_model_that_keeps_placeholders_writes_them_itself(
+    monkeypatch: pytest.MonkeyPatch, written: str, expected: str
+) -> None:
+    lines = ["<b>I</b> {0} {1} { } bed", "je {0} lit"] * 9
+    pair, _ = TokenizerPair.train(lines, lines, TokenizerConfig(vocabulary_size=60))
+    translator, read = build(pair, "luong"), []
+
+    def search(call: TranslationCall, chosen: list[int], _: int) -> list[Finished]:
+        read.append([(pair.source.decode(call.present[i].pieces.ids), call.present[i].whole) for i in chosen])
+        found = []
+        for index in chosen:
+            attempt = call.present[index]
+            ids = pair.target.encode(written if attempt.whole else "lit")
+            weights = torch.full((len(ids) + 1, 1, len(attempt.pieces.ids) + 1), 0.1)
+            weights[0, 0, 0] = 1.0  # the first piece looks at the first
+            found.append(Finished(index, [Hypothesis(ids, 0.0, weights)]))
+        return found
+
+    monkeypatch.setattr(TranslationCall, "_search", search)
+    (found,) = translator.translate(["<b>I</b> {0} bed"], markup=True)
+    assert read[0] == [("I {0} bed", True)]
+    assert read[1:] == ([] if expected.startswith("<b>je") else [[("I bed", False)]])
+    assert found.text == expected
+    assert not translator.warnings

@@ -21,7 +21,14 @@ from translate.search.beam import Beam, Finished, Hypothesis
 from translate.search.decoders import Record
 from translate.search.sampling import Draw, expected_chrf
 from translate.search.search_loop import search, share_out
-from translate.search.sources import Request, SentenceGroup, length_batches, read_sources
+from translate.search.sources import (
+    Previous,
+    Request,
+    SentenceGroup,
+    SentenceReader,
+    length_batches,
+    read_sources,
+)
 from translate.text.documents import own_start
 from translate.text.glossary import has_phrase
 from translate.text.markup import Marked, keeps_markup, without_made_up
@@ -59,6 +66,39 @@ class Attempt:
     def ids(self) -> list[Sequence[int]]:
         """The sentence as each model of the ensemble reads it."""
         return [self.pieces.ids, *self.others]
+
+
+def read_attempts(
+    readers: Sequence[SentenceReader],
+    sentences: Sequence[Marked],
+    requests: Sequence[Sequence[Request]],
+    context: Previous | None,
+    *,
+    words: bool,
+    whole: bool = False,
+) -> list[list[Attempt]]:
+    """The attempts of each sentence, one for each of its requests.
+
+    Args:
+        readers: of each model.
+        sentences: without the markup that is carried over.
+        requests: those of each sentence.
+        context: the sentences before each one, if there are some.
+        words: whether the words are wanted that the first model reads.
+        whole: see :class:`Attempt`.
+    """
+    texts = [sentence.text for sentence in sentences]
+    own, *others = (
+        reader.read(texts, words=words and number == 0, previous=context)
+        for number, reader in enumerate(readers)
+    )
+    return [
+        [
+            Attempt(sentence, own[index], [other[index].ids for other in others], request, whole)
+            for request in wanted
+        ]
+        for index, (sentence, wanted) in enumerate(zip(sentences, requests, strict=True))
+    ]
 
 
 @dataclass(frozen=True)

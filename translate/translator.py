@@ -1,7 +1,7 @@
 """From text to text: translations with their alignments."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import partial, reduce
 from itertools import accumulate
@@ -25,9 +25,9 @@ from translate.text.glossary import as_terms
 from translate.text.languages import base, is_foreign, language_name
 from translate.text.lines import LINE_CUT, MAX_CHARACTERS
 from translate.text.markup import Marked, read_markup
-from translate.text.tokenizer import UNK, Pieces, TokenizerPair
+from translate.text.tokenizer import UNK, TokenizerPair
 from translate.translation import TranslateOptions, Translation
-from translate.translation_call import Attempt, TranslationCall
+from translate.translation_call import Attempt, TranslationCall, read_attempts
 
 FOREIGN = "without a letter of the script of {}, which the run reads"
 BLANK = "blank, so the translation is empty"
@@ -187,12 +187,7 @@ class Translator:
         if before is not None and options.markup:
             before = [[read_markup(text).text for text in texts] for texts in before]
         readers = [replace(member._reader(options.search), unknown=self.unknown) for member in self._members]
-        found = [
-            [Attempt(source, own, others, request) for request in wanted]
-            for source, (own, others), wanted in zip(
-                marked, _read(readers, marked, options, before), requests, strict=True
-            )
-        ]
+        found = read_attempts(readers, marked, requests, before, words=options.aligned)
         # The same warning of several members is about the same sentences.
         self.warnings.update(reduce(or_, (reader.warnings for reader in readers)))
         self._warn(BLANK, sum(not (first.pieces.ids or first.marked.items) for first, *_ in found))
@@ -207,11 +202,10 @@ class Translator:
         whole = [read_markup(sentences[index][:MAX_CHARACTERS], tags, placeholders=False) for index in places]
         quiet = [replace(reader, warnings=Counter(), unknown=set()) for reader in readers]
         previous = None if before is None else [before[index] for index in places]
-        read = _read(quiet, whole, options, previous)
-        for index, source, (own, others) in zip(places, whole, read, strict=True):
-            if UNK not in own.ids:
-                first = Attempt(source, own, others, found[index][0].request, whole=True)
-                found[index].insert(0, first)
+        wanted = [requests[index][:1] for index in places]
+        kept = read_attempts(quiet, whole, wanted, previous, words=options.aligned, whole=True)
+        for index, (first,) in zip(places, kept, strict=True):
+            found[index] = [first] * (UNK not in first.pieces.ids) + found[index]
         return found
 
     def engine_for(self, options: TranslateOptions) -> EngineChoice:
@@ -319,7 +313,7 @@ class Translator:
         most = min((limit for limit in limits if limit is not None), default=None)
         if config.sample and (options.constraints or options.glossary):
             name = "constraints" if options.constraints else "glossary"
-            raise UserError(f"{name}: it needs beam search; leave out sampling, or the {name}")
+            raise UserError(f"{name}: needs beam search; leave out sampling, or the {name}")
         target, prefix = self.tokenizers.target, options.prefix
         return read_requests(target, len(hoped), prefix, options.constraints, most, hoped)
 
@@ -383,19 +377,3 @@ class Translator:
     def _reader(self, search: SearchConfig | None = None) -> SentenceReader:
         limit = self.model.within_positions((search or self.search).max_source_pieces + 1) - 1
         return SentenceReader(self.tokenizers.source, limit, self.context, self.tagged)
-
-
-def _read(
-    readers: Sequence[SentenceReader],
-    marked: Sequence[Marked],
-    options: TranslateOptions,
-    before: Previous | None,
-) -> Iterator[tuple[Pieces, list[Sequence[int]]]]:
-    """Each sentence as the first of several models reads it, and as the others do."""
-    texts = [sentence.text for sentence in marked]
-    own, *others = (
-        reader.read(texts, words=options.aligned and number == 0, previous=before)
-        for number, reader in enumerate(readers)
-    )
-    for index, pieces in enumerate(own):
-        yield pieces, [other[index].ids for other in others]

@@ -77,7 +77,7 @@ def test_a_file_given_to_text_is_told_where_it_belongs(
         ("none.pdf", "a.pdf", "none.pdf: no such file"),
         ("table.xlsx", "a.xlsx", "unknown kind of file; expected one of .txt, .html"),
         ("note.en", "a.en", "note.en: unknown kind of file; expected one of .txt, .html"),
-        ("note.en", "a.en", "for sentences, one a line: translate text "),
+        ("note.en", "a.en", "if it has one sentence a line: translate text "),
         ("note.txt", "a.html", "a.html: expected a name in .txt, as the file"),
         ("note.txt", "note.txt", "note.txt: it is a file that is read; expected another name"),
         ("note.txt", "none/a.txt", "there is no folder"),

@@ -97,7 +97,7 @@ def test_bad_lines_give_a_line_each_and_a_warning_a_kind(run: Path, translate_co
     assert "warning: 4 sentences: some characters that the vocabulary does not have\n" in result.err
     (such,) = (line for line in warnings if line.startswith("warning: such characters are, "))
     assert len(such.split()) == 6 + 9
-    assert "warning: 2 sentences: source cut at 512 pieces\n" in result.err
+    assert "warning: 2 sentences: source cut at 512 pieces; split it into sentences\n" in result.err
 
 
 def test_an_argument_that_is_not_utf_8_is_named(run: Path, translate_command: Command) -> None:
@@ -142,7 +142,7 @@ def test_json_lines(run: Path, translator: Translator, translate_command: Comman
         (["--mbr", 1], "mbr: expected 2 to 1,000 samples, got 1"),
         (["--sample", "--n-best", 1001], "n_best: expected 1 to 1000, got 1001"),
         (["--mbr", 4, "--n-best", 5], "n_best: expected 1 to mbr=4, got 5"),
-        (["--mbr", 4, "--constraint", "chat"], "constraints: they need beam search"),
+        (["--mbr", 4, "--constraint", "chat"], "constraints: needs beam search"),
         (["--prefix", "\u65e5"], "prefix '\u65e5': '\u65e5' is not in the run's target vocabulary"),
         (["--constraint", " "], "constraint ' ': there is no word in it"),
     ],
@@ -263,13 +263,21 @@ def test_a_sentence_without_quotes_is_told(run: Path, translate_command: Command
     assert translate_command("text", run, "you love Mr. Paul .").err == ""
 
 
-def test_many_lines_in_another_language_are_told(run: Path, translate_command: Command) -> None:
+def test_many_lines_in_another_language_are_told(
+    run: Path, tmp_path: Path, translate_command: Command
+) -> None:
     german = ["Das ist ein sehr altes Haus .", "Wir haben gestern zu viel gegessen .", "Ich weiß es nicht ."]
     says = "warning: most lines look like German, and the run reads English"
     assert says in translate_command("text", run, stdin="\n".join(german * 100).encode()).err
     english = ["that is a very old house .", "we ate too much yesterday .", "I do not know what you want ."]
     assert "look like" not in translate_command("text", run, stdin="\n".join(english * 100).encode()).err
     assert "look like" not in translate_command("text", run, stdin="\n".join(german).encode()).err
+    source, reference = tmp_path / "source", tmp_path / "reference"
+    source.write_text("\n".join(german * 40))
+    reference.write_text("\n".join(english * 40))
+    files = ("--source", source, "--reference", reference)
+    assert says in translate_command("evaluate", run, *files, "--beam-size", 1).err
+    assert says in translate_command("compare", f"a={reference}", run, *files, "--beam-size", 1).err
 
 
 def test_a_run_is_no_sentence(run: Path, translate_command: Command) -> None:

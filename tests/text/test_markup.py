@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from translate.text.markup import MARKUP, MAX_PASSES, read_markup, without_made_up
+from translate.text.markup import MARKUP, MAX_PASSES, Marked, keeps_markup, read_markup, without_made_up
 
 PIECES = ["a", "Bc", " ", "  ", ".", "<", ">", "/", "b>", "<b>", "</b>", "<i x='1>'>", "</i>", "<br/>", "{0}"]
 PIECES += [
@@ -148,3 +148,27 @@ def test_tags_in_tags_in_tags_leave_no_markup() -> None:
     found = read_markup("x " + "<a" * depth + ">" * depth)
     assert MARKUP.search(found.text) is None
     assert sum(each.text.count("<") for each in found.items) == depth
+
+
+@pytest.mark.parametrize(
+    ("translation", "kept"),
+    [
+        ("Le {0} de <b>Tom</b>", True),
+        ("<b>Tom</b> : {0}", True),
+        ("Le de <b>Tom</b>", False),
+        ("Le {0} {0} de <b>Tom</b>", False),
+        ("Le {0} de <i>Tom</i>", False),
+        ("Le {1} de <b>Tom</b>", False),
+        ("Le {0} de <b>Tom</b> {", False),
+        ("Le {0} de <b>Tom</b> 50%", True),
+    ],
+)
+def test_a_translation_keeps_the_markup_of_its_source(translation: str, kept: bool) -> None:
+    assert keeps_markup(translation, "The {0} of <b>Tom</b>") is kept
+
+
+def test_tags_alone_are_removed_on_request() -> None:
+    marked = read_markup("<own> See <b>{0}</b> at https://a.b", ["<own>"], placeholders=False)
+    assert marked.text == "<own> See {0} at https://a.b"
+    assert [item.text for item in marked.items] == ["<b>", "</b>"]
+    assert read_markup("{0} %s", placeholders=False) == Marked("{0} %s")

@@ -176,6 +176,10 @@ class Alignment:
             return self.heatmap(Path(folder) / "cell.png").read_bytes() if self.weights.size else None
 
 
+class MissingAlignmentError(UserError, AttributeError):
+    """An alignment was read that nobody had asked for."""
+
+
 @dataclass(frozen=True, repr=False)
 class NoAlignment:
     """Stands where no alignment was asked for; it is false, and says so."""
@@ -187,7 +191,7 @@ class NoAlignment:
         return "no alignment: translate() was called without alignments=True"
 
     def __getattr__(self, name: str) -> Any:
-        raise AttributeError(repr(self))
+        raise MissingAlignmentError(repr(self))
 
 
 NO_ALIGNMENT = cast(Alignment, NoAlignment())

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, NamedTuple
 
@@ -23,6 +24,7 @@ from translate.cli.options import (
     print_engine,
     run_names,
     tagged,
+    warn_of_language,
     with_groups,
 )
 from translate.cli.test_sets import EvaluationFiles, EvaluationSet, seen_line, seen_scores
@@ -100,6 +102,8 @@ def compare(
         check_languages({name: languages_of(path) for name, path in runs.items()}, "compare")
     for path in runs.values():
         check_direction(path, test.name, "--reference", *(files.reference or ()))
+    for path in islice(runs.values(), 1):
+        warn_of_language(test.source, languages_of(path)[0])
     record = _record(given, test, comparing, machine)
     print_result(record, _lines(record), as_json=as_json)
     if comparing.figure:

@@ -17,9 +17,11 @@ from translate.cli.options import (
     check_direction,
     check_place,
     flag,
+    languages_of,
     option,
     print_engine,
     tagged,
+    warn_of_language,
     with_groups,
 )
 from translate.cli.source_options import most_context, other_length
@@ -131,6 +133,8 @@ def evaluate(
     golds = links.read(tests)
     for source in files.source or ():
         check_direction(run, source, "--reference", *(files.reference or ()))
+    for test in tests:
+        warn_of_language(test.source, languages_of(run)[0])
     translator = machine.load_ensemble(run, scoring.ensemble)
     print_engine(translator.engine)
     if scoring.documents:

@@ -1,8 +1,10 @@
 """``translate file``: a document in, the same document with translated sentences out."""
 
+import math
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -25,10 +27,14 @@ from translate.cli.text_options import (
     SampleOptions,
     SearchOptions,
 )
-from translate.config.names import counted, shown_path
+from translate.config.names import counted, shorten, shown_path
 from translate.errors import UserError
 
+if TYPE_CHECKING:
+    from translate.translation import Translation
+
 TOGETHER = 1024  # sentences
+MANY, LEAST_SURE, SHOWN = 10, 3, 60  # sentences of which some are shown, how many, and their characters
 
 
 @with_groups
@@ -63,8 +69,8 @@ def file(
     check_file(document)
     if document.suffix.lower() not in FORMATS:
         raise UserError(
-            f"{shown_path(document)}: unknown kind of file; expected one of {', '.join(FORMATS)}; for "
-            f"sentences, one a line: translate text {shown_path(run)} < FILE"
+            f"{shown_path(document)}: unknown kind of file; expected one of {', '.join(FORMATS)}; if it has "
+            f"one sentence a line: translate text {shown_path(run)} < FILE"
         )
     if document.suffix.lower() != out.suffix.lower():
         raise UserError(f"--out {shown_path(out)}: expected a name in {document.suffix}, as the file")
@@ -79,15 +85,28 @@ def file(
     options = options_of(translator, output, markup, search, lengths, SampleOptions(), machine, terms)
     most = translator.most_context
     context = list(previous_sentences(sentences, most)) if most else None
-    texts, bar = list[str](), progress(total=len(sentences), quiet_meanwhile=True)
+    results, bar = list["Translation"](), progress(total=len(sentences), quiet_meanwhile=True)
     for start in range(0, len(sentences), TOGETHER):
         part = slice(start, start + TOGETHER)
         before = None if context is None else context[part]
         own = replace(options, context=before)
-        texts += [result.text for result in translate_all(translator, sentences[part], options=own)]
+        results += translate_all(translator, sentences[part], options=own)
         bar.update(len(sentences[part]))
     bar.close()
     with aside(out) as new:
-        new.write_bytes(found.write(texts))
-    print(f"{shown_path(out)}: {counted(len(sentences), 'sentence')} translated")
+        new.write_bytes(found.write([result.text for result in results]))
+    nothing = "" if sentences else "; all of the file's messages have translations already"
+    print(f"{shown_path(out)}: {counted(len(sentences), 'sentence')} translated{nothing}")
+    _print_least_sure(sentences, results)
     print_warnings(translator)
+
+
+def _print_least_sure(sentences: Sequence[str], results: Sequence["Translation"]) -> None:
+    """Print the translations of the lowest scores, if there are many."""
+    if len(results) < MANY:
+        return
+    print("least sure, by exp(score):")
+    ranked = sorted(zip(sentences, results, strict=True), key=lambda pair: pair[1].score)
+    for sentence, result in ranked[:LEAST_SURE]:
+        texts = " -> ".join(shorten(text, SHOWN) for text in (sentence, result.text))
+        print(f"  {math.exp(result.score):.2f}  {texts}")

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, get_args, g
 
 import typer
 
-from translate.cli.console import print_note
+from translate.cli.console import print_note, print_warning
 from translate.config.names import is_code, listed, shorten, shown_path
 from translate.errors import UserError
+from translate.text.languages import NAMES, base, language_name, likely_languages
 
 if TYPE_CHECKING:
     from translate.search.ctranslate2.choosing import EngineChoice
@@ -253,6 +254,15 @@ def languages_of(run: Path) -> tuple[str, str]:
     named = data if isinstance(data, dict) else {}
     source, target = named.get("source_language"), named.get("target_language")
     return source if isinstance(source, str) else "", target if isinstance(target, str) else ""
+
+
+def warn_of_language(lines: Sequence[str], language: str) -> None:
+    """Warn if many lines look like another language than a run reads: it takes any letters for its own."""
+    expected, (found,) = base(language), likely_languages(lines)
+    if expected in NAMES and found not in (None, expected):
+        print_warning(
+            f"most lines look like {language_name(str(found))}, and the run reads {language_name(expected)}"
+        )
 
 
 def check_direction(run: Path, source: str | Path, other: str, *targets: Path) -> None:

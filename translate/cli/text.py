@@ -23,7 +23,14 @@ from translate.cli.console import (
     print_warnings,
     progress,
 )
-from translate.cli.options import Run, TranslationMachine, note_unfinished, print_engine, with_groups
+from translate.cli.options import (
+    Run,
+    TranslationMachine,
+    note_unfinished,
+    print_engine,
+    warn_of_language,
+    with_groups,
+)
 from translate.cli.source_options import LineInDocument, PictureInput, TextDocuments
 from translate.cli.text_options import (
     AlignmentOptions,
@@ -36,7 +43,7 @@ from translate.cli.text_options import (
 )
 from translate.config.names import counted, shorten, shown_path
 from translate.errors import LineError, UserError
-from translate.text.languages import FEWEST, NAMES, base, language_name, likely_languages
+from translate.text.languages import FEWEST
 from translate.text.markup import find_markup
 from translate.text.sentences import split
 
@@ -134,8 +141,8 @@ def text(
     bar.close()
     translator.warnings.update(reading)
     print_warnings(translator)
-    if many and translator.reads == "text":
-        _check_language([line.text for line in many], base(translator.languages[0]))
+    if many and not reading and translator.reads == "text":
+        warn_of_language([line.text for line in many], translator.languages[0])
     tolerant.end()
 
 
@@ -187,15 +194,6 @@ def _are_sentences(text: str) -> bool:
     return sum(any(map(str.isalpha, text[start:end])) for start, end in split(text)) > 1
 
 
-def _check_language(lines: list[str], expected: str) -> None:
-    """Warn if many lines look like another language than the run reads: it takes any letters for its own."""
-    (found,) = likely_languages(lines)
-    if expected in NAMES and found not in (None, expected):
-        print_warning(
-            f"most lines look like {language_name(str(found))}, and the run reads {language_name(expected)}"
-        )
-
-
 def _refuse_file(run: Path, sentences: list[str], *, pictures: bool) -> None:
     """Raise :class:`UserError`, with the command that reads it, for a sentence that names a file or a run."""
     from translate.runs.run_directory import is_run
@@ -203,6 +201,7 @@ def _refuse_file(run: Path, sentences: list[str], *, pictures: bool) -> None:
     if others := [name for name in sentences if is_run(Path(name))]:
         raise UserError(f"{shown_path(others[0])} is a run; to join several, write: --ensemble {others[0]}")
     for name in filter(os.path.isfile, sentences):
+        from translate.corpora.tables import is_table
         from translate.serve.documents import FORMATS
 
         path, file, folder = Path(name), shlex.quote(name), shlex.quote(str(run))
@@ -213,6 +212,8 @@ def _refuse_file(run: Path, sentences: list[str], *, pictures: bool) -> None:
             out = shlex.quote(f"{path.stem}.translated{path.suffix}")
             document = f"translate file {folder} {file} --out {out}"
             write = f"{document}, or line by line: {write}" if path.suffix.lower() == ".txt" else document
+        elif is_table(path):
+            write = f"its sentences into a file, one a line, and: {write.replace(file, 'LINES')}"
         raise UserError(f"{shown_path(name)} is a file; to translate what is in it, write: {write}")
 
 

@@ -309,7 +309,8 @@ def chosen_columns(table: Table, data: DataConfig, languages: tuple[str, str]) -
     folder = "" if data.path is None else f"a folder of text files has train.{languages[0]} and so on; "
     for side, field, language in zip(SIDES, (data.source_field, data.target_field), languages, strict=True):
         usual = [data.hub.column.replace("{language}", language), *usual_columns(table, side, language)]
-        advice = f"{folder}choose one with data.{side}_field"
+        code = f"; is data.{side}_language={language} its code?" if field is None and language else ""
+        advice = f"{folder}choose one with data.{side}_field{code}"
         names.append(pick(table, usual if field is None else [field], advice))
     if names[0] == names[1]:
         raise UserError(f"the column {shorten(names[0])} is both source and target")

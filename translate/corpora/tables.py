@@ -299,7 +299,9 @@ def _record(line: str, where: str) -> dict[str, Any]:
         if line.lstrip().startswith("["):
             record = []
         else:
-            raise UserError(f"{where}: not valid JSON ({error.msg} at column {error.colno})") from None
+            raise UserError(
+                f"{where}: not valid JSON ({error.msg.removesuffix(' at')} at column {error.colno})"
+            ) from None
     except RecursionError:
         raise UserError(f"{where}: nested too deeply; expected an object of sentences") from None
     except UserError as error:

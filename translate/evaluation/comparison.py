@@ -139,8 +139,8 @@ def by_length(
 
     Returns:
         For each of up to ``PARTS`` ranges of lengths, with about equally many sentences: the shortest and the
-        longest, the number of sentences, and the BLEU of each system, ``None`` where no translation has four
-        words in a row. Nothing if all are about as long.
+        longest, the number of sentences, and the BLEU of each system, ``None`` where one of them has no
+        translation of four words. Nothing if all are about as long.
     """
     metric = bleu_metric(target_language)
     ordered = sorted(lengths)
@@ -153,7 +153,8 @@ def by_length(
             name: metric.corpus_score([lines[index] for index in rows], correct)
             for name, lines in systems.items()
         }
-        bleu = {name: float(score.score) if score.totals[-1] else None for name, score in found.items()}
+        long_enough = all(score.totals[-1] for score in found.values())
+        bleu = {name: float(score.score) if long_enough else None for name, score in found.items()}
         parts.append({"shortest": low, "longest": above - 1, "sentences": len(rows), "bleu": bleu})
     return parts if len(parts) > 1 else []
 

@@ -181,7 +181,8 @@ def check_is_run(path: Path, setting: str = "") -> None:
         path: of the run.
         setting: whose value it is, such as ``training.start_from=``.
     """
-    near = None if path.exists() else _neighbour(path)
+    inside = Path("runs", path)
+    near = str(inside) if is_run(inside) else None if path.exists() else _neighbour(path)
     hint = did_you_mean(near) or _runs_near(path)
     if not path.is_dir():
         kind = "a file, not a run directory" if path.exists() else "no such run directory"
@@ -204,9 +205,7 @@ def is_run(path: Path) -> bool:
 
 
 def _neighbour(path: Path) -> str | None:
-    """The run of this name in ``runs``, or the one beside a missing one whose name is most like its own."""
-    if is_run(inside := Path("runs", path)):
-        return str(inside)
+    """The run beside a missing one whose name is most like its own."""
     with suppress(OSError):
         beside = islice(path.parent.iterdir(), MOST_NEIGHBOURS)
         near = nearest(path.name, [folder.name for folder in beside if is_run(folder)])

@@ -36,6 +36,7 @@ from translate.training.parallel import World
 from translate.translator import Translator
 from translate.version import __version__
 
+FEW = 100  # validation pairs, whose scores chance changes much
 MOST_TRIED, LONGEST_TRIED = 100, 60  # sentences, of which the first of so few characters ends the output
 
 
@@ -234,10 +235,13 @@ def changes_since_start(progress: Progress, directory: RunDirectory, validation:
         )
         return f"nothing gained: no step was better, and the result has the weights of the start{reason}"
     both = [key for key in before if key in after and key not in ("kind", "step", "seconds")]
-    return ", ".join(
+    changes = ", ".join(
         f"{score_text(key, before[key])} -> {score_text(key, after[key]).removeprefix(key).strip()}"
         for key in both
     )
+    if changes and validation is not None and len(validation) < FEW:
+        changes += f"; of {counted(len(validation), 'pair')}, so it may be chance"
+    return changes
 
 
 def score_split(translator: Translator, split: Split, *, ambiguous: bool = False) -> dict[str, Any]:

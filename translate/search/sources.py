@@ -26,7 +26,7 @@ MAX_BATCH_PIECES = 8192  # of padded sources: bounds the memory of batches of lo
 Ids = Sequence[int]
 Previous = Sequence[Sequence[str]]
 
-CUT = "source cut at {} pieces"
+CUT = "source cut at {} pieces; split it into sentences"
 UNKNOWN = "only characters that the vocabulary does not have"
 PARTLY_UNKNOWN = "some characters that the vocabulary does not have"
 UNKNOWN_TAG = "before the sentence a tag that the model was not trained with; it knows {}"

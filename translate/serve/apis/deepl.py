@@ -243,7 +243,8 @@ def _terms(body: DeepLBody, service: Service) -> Terms | None:
         return None
     glossary = find_glossary(service, body.glossary_id)
     if (body.source_lang, body.target_lang) != (glossary.source, glossary.target):
-        raise RefusalError(400, f"glossary_id: it is for {glossary.source} to {glossary.target}")
+        pair = f"{glossary.source} to {glossary.target}"
+        raise RefusalError(400, f"glossary_id: it is for {pair}; give both, source_lang and target_lang")
     return glossary.terms
 
 

@@ -11,10 +11,7 @@ from translate.text.markup import find_markup, kind_and_name
 
 _LINE = re.compile(r'#.*|(?:(?:msg\w+(?:\[\d+\])?|domain)\s*)?"(?:[^"\\]|\\.)*+"')
 _XLIFF = "urn:oasis:names:tc:xliff:document:"
-# What follows the states of a target without translation, of XLIFF 1.2, and of such a segment, of 2.0.
-_TRANSLATED = dict.fromkeys(("new", "needs-translation"), "needs-review-translation") | {
-    "initial": "translated"
-}
+_WAITING = {"new", "needs-translation", "initial"}  # states of targets of XLIFF 1.2, and of segments of 2.0
 
 
 def read_po(content: bytes, name: str) -> Document:
@@ -102,9 +99,10 @@ class _Unit(Mixed):
             (self.element if segmented is None else segmented).addnext(self.target)
             self.target.tail = self.element.tail
         super().write(run, self.target)
-        for part in (self.target, self.target.getparent()):
-            if part.get("state") in _TRANSLATED:
-                part.set("state", _TRANSLATED[part.get("state")])
+        if f"{_XLIFF}1" in self.full:
+            self.target.set("state", "needs-review-translation")
+        else:
+            self.target.getparent().set("state", "translated")
 
 
 def _units(root: Any, full: str) -> Iterator[tuple[Any, Any]]:
@@ -116,5 +114,5 @@ def _units(root: Any, full: str) -> Iterator[tuple[Any, Any]]:
             continue
         texts = ["" if part is None else "".join(part.itertext()).strip() for part in (source, target)]
         states = {part.get("state") for part in (unit, target) if part is not None}
-        if not texts[1] or (texts[0] == texts[1] and states & _TRANSLATED.keys()):
+        if not texts[1] or (texts[0] == texts[1] and states & _WAITING):
             yield source, target
