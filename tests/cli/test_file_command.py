@@ -54,6 +54,7 @@ def test_a_glossary_holds_where_its_terms_stand(
     [
         ("note.md", "translate file RUN FILE --out note.translated.md"),
         ("test.en", "translate text RUN < FILE"),
+        ("pairs.json", "its sentences into a file, one a line, and: translate text RUN < LINES"),
         (
             "a.txt",
             "translate file RUN FILE --out a.translated.txt, or line by line: translate text RUN < FILE",

@@ -213,7 +213,7 @@ def _refuse_file(run: Path, sentences: list[str], *, pictures: bool) -> None:
             document = f"translate file {folder} {file} --out {out}"
             write = f"{document}, or line by line: {write}" if path.suffix.lower() == ".txt" else document
         elif is_table(path):
-            write = f"its sentences into a file, one a line, and: {write.replace(file, 'LINES')}"
+            write = f"its sentences into a file, one a line, and: translate text {folder} < LINES"
         raise UserError(f"{shown_path(name)} is a file; to translate what is in it, write: {write}")
 
 
