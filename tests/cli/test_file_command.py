@@ -1,6 +1,7 @@
 """`translate file` writes what the server would answer: the same kind of file, with its markup."""
 
 import json
+import math
 from pathlib import Path
 
 import pytest
@@ -152,3 +153,20 @@ def test_a_sentence_without_a_tag_is_told_where_every_corpus_had_one(
     assert "--tag <x>: the run was not trained with it; it knows <one>" in wrong.err
     wrong = translate_command("file", run, note, "--out", out, "--tag", "<x>")
     assert "--tag <x>: the run was not trained with it; it knows <one>" in wrong.err
+
+
+def test_the_least_sure_translations_are_shown(
+    tiny_run: Path, tmp_path: Path, translate_command: Command
+) -> None:
+    note, out = tmp_path / "note.txt", tmp_path / "out.txt"
+    words = ["cat", "dog", "man", "bed", "old", "you", "it", "love", "rain", "woman"]
+    lines = [f"the {word} sleeps" for word in words]
+    note.write_text("\n".join(lines) + "\n")
+    printed = translate_command("file", tiny_run, note, "--out", out).out.splitlines()
+    assert printed[1] == "least sure, by exp(score):"
+    scores = sorted(result.score for result in translate.load(tiny_run).translate(lines))
+    assert [line.split()[0] for line in printed[2:]] == [f"{math.exp(score):.2f}" for score in scores[:3]]
+    done = tmp_path / "done.po"
+    done.write_text('msgid "a cat"\nmsgstr "un chat"\n')
+    told = translate_command("file", tiny_run, done, "--out", tmp_path / "out.po").out
+    assert told.endswith("0 sentences translated; all of the file's messages have translations already\n")
