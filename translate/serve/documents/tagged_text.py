@@ -50,12 +50,8 @@ def read_html(content: bytes, name: str) -> Document:
     default = declared[1].decode("ascii").lower() if declared else "utf-8"
     text, encoding = decode(content, name, _known(default))
     pieces = _pieces(text, is_html=True)
-
-    def save(written: str) -> bytes:
-        return written.encode(encoding, "xmlcharrefreplace")
-
     parts = _parts(text, pieces, _inline_runs(pieces), space="&nbsp;")
-    return spanned(text, parts, save)
+    return spanned(text, parts, lambda written: written.encode(encoding, "xmlcharrefreplace"))
 
 
 def read_tagged(text: str, ignored: Collection[str] = ()) -> Document:
