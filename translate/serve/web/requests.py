@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Annotated, Any, NamedTuple, TypeVar
@@ -149,35 +148,33 @@ def read_object(body: bytes) -> dict[str, Any]:
 async def read_fields(request: Request, body: bytes) -> dict[str, Any]:
     """The fields of JSON or of a form, and those of the query; one that is given several times is a list."""
     content_type = request.headers.get("content-type", "").split(";")[0].strip().lower()
-    fields: dict[str, Any] = {}
+    fields, sent = dict[str, Any](), list[tuple[str, list[Any]]]()
     form = content_type in ("application/x-www-form-urlencoded", "multipart/form-data")
     json_in_form = form and body.lstrip().startswith(b"{")  # curl -d calls its data so, whatever they are
     if json_in_form or content_type == "application/json" or content_type.endswith("+json"):
         fields = read_object(body)
     elif content_type == "multipart/form-data":
-        fields = await _read_form(request, body)
+        sent = await _read_form(request, body)
     elif form:
-        fields = {
-            name: values if len(values) > 1 else values[0] for name, values in _read_query(body, "form")
-        }
+        sent = _read_query(body, "form")
     elif body.strip():
         raise RefusalError(415, "expected a body in application/json, a form or a multipart form")
-    for name, values in _read_query(request.scope["query_string"], "query"):
+    for name, values in [*sent, *_read_query(request.scope["query_string"], "query")]:
         given = as_list(fields.get(name, []))
         if more := [value for value in values if value not in given]:  # some clients send the same in both
             fields[name] = [*given, *more] if given or len(more) > 1 else more[0]
     return fields
 
 
-def _read_query(encoded: bytes, what: str) -> Iterable[tuple[str, list[str]]]:
+def _read_query(encoded: bytes, what: str) -> list[tuple[str, list[Any]]]:
     """The fields of a query or a form; text may also stand in it as it is, as of ``curl -d``."""
     try:
-        return parse_qs(encoded.decode(), True, max_num_fields=MAX_FIELDS, errors="strict").items()
+        return [*parse_qs(encoded.decode(), True, max_num_fields=MAX_FIELDS, errors="strict").items()]
     except ValueError as error:
         raise RefusalError(400, f"the {what} is not UTF-8, or has too many fields") from error
 
 
-async def _read_form(request: Request, body: bytes) -> dict[str, Any]:
+async def _read_form(request: Request, body: bytes) -> list[tuple[str, list[Any]]]:
     async def receive() -> Message:
         return {"type": "http.request", "body": body, "more_body": False}
 
@@ -192,7 +189,7 @@ async def _read_form(request: Request, body: bytes) -> dict[str, Any]:
                 found.setdefault(name, []).append(read)
     except Exception as error:  # starlette hides the parser's error in one of its own
         raise RefusalError(400, "the form is damaged; expected fields and at most one file") from error
-    return {name: values if len(values) > 1 else values[0] for name, values in found.items()}
+    return [*found.items()]
 
 
 def _no_constant(name: str) -> Any:
