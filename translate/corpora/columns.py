@@ -37,12 +37,9 @@ class Mapped:
 
     @classmethod
     def open(cls, path: Path) -> "Mapped":
-        """Map a file of Arrow's file format; raises ``OSError`` or ``pyarrow.ArrowInvalid``."""
+        """Map a file of Arrow's file format; raises ``OSError`` or ``ValueError``, as ``ArrowInvalid`` is."""
         with path.open("rb") as file:
-            try:
-                return cls(file)
-            except ValueError as error:  # mmap refuses an empty file
-                raise pyarrow.ArrowInvalid(str(error)) from error
+            return cls(file)
 
     def release(self) -> None:
         """Give back the pages that have been read."""

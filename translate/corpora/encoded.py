@@ -113,14 +113,12 @@ def read_encoded(path: Path) -> EncodedCorpus | None:
     """Map a file of :func:`collect_encoded`; returns ``None`` if it is missing or damaged."""
     if not path.exists():
         return None
-    import pyarrow  # takes a moment
-
-    from translate.corpora.columns import Mapped
+    from translate.corpora.columns import Mapped  # takes a moment
 
     try:
         mapped = Mapped.open(path)
         return _encoded(mapped.table, [mapped])
-    except (pyarrow.ArrowInvalid, OSError, TypeError, AttributeError):
+    except (ValueError, OSError, TypeError, AttributeError):
         return None
 
 

@@ -14,7 +14,7 @@ from translate.corpora.columns import Column, Mapped
 from translate.corpora.split import Split
 from translate.corpora.tables import check_names
 from translate.errors import UserError
-from translate.text.bounded import check_regular, checksum, read_json
+from translate.text.bounded import check_regular, checksum, explained, read_json
 from translate.text.lines import user_path
 
 MANIFEST, FORMAT, MAX_MANIFEST = "manifest.json", 1, 16 << 20
@@ -80,16 +80,15 @@ def _shard(root: Path, shard: Mapping[str, Any]) -> Mapped:
         raise UserError(f"{where}: expected the name of a file in the folder of the manifest")
     try:
         check_regular(path, root=root)
+    except FileNotFoundError as error:
+        raise UserError(f"{where}: the shard is missing; prepare it again") from error
+    with explained(f"{where}: not a readable Arrow file", pyarrow.ArrowException, ValueError, OSError):
         if checksum(path) != shard["sha256"]:
             raise UserError(f"{where}: the shard is damaged (its SHA-256 is another one); prepare it again")
         mapped = Mapped.open(path)
         for batch in mapped.table.to_batches():
             batch.validate(full=True)
             mapped.release()
-    except FileNotFoundError as error:
-        raise UserError(f"{where}: the shard is missing; prepare it again") from error
-    except (pyarrow.ArrowException, OSError) as error:
-        raise UserError(f"{where}: not a readable Arrow file ({shorten(error)})") from error
     _check_table(mapped.table, shard, where)
     return mapped
 
