@@ -126,14 +126,11 @@ def run(arguments: Sequence[str]) -> int:
         return code if isinstance(code, int) else 0
     except (UserError, OSError) as error:  # OSError: a full disk, a folder that cannot be written
         return print_failure(error)
-    except (KeyboardInterrupt, typer.Abort):
-        print_error("interrupted")
-        return INTERRUPTED
     except MemoryError:
         print_error("not enough memory; give a smaller file, a smaller --batch-size or more memory")
         return SYSTEM_FAILED
-    except Exception as error:
-        if _follows_interrupt(error):
+    except (Exception, KeyboardInterrupt) as error:
+        if isinstance(error, typer.Abort) or _follows_interrupt(error):
             print_error("interrupted")
             return INTERRUPTED
         # A usage error. Some versions of typer bring their own copy of click, whose exceptions have no
