@@ -26,7 +26,7 @@ def read_markdown(content: bytes, name: str) -> Document:
     if len(content) > MAX_BYTES:
         raise UserError(f"{name}: {len(content):,} bytes of Markdown; expected at most {MAX_BYTES:,}")
     text, encoding = decode(content, name)
-    is_windows = "\r\n" in text
+    newline = "\r\n" if "\r\n" in text else "\n"
     text = re.sub(r"\r\n?", "\n", text)
     front = _FRONT_MATTER.match(text)
     offset = front.end() if front else 0
@@ -40,11 +40,7 @@ def read_markdown(content: bytes, name: str) -> Document:
             )
         token.children = _inline(token.content, env)
         blocks.append(((places[0][0], places[-1][1]), _Block(token, places, text)))
-
-    def save(written: str) -> bytes:
-        return (written.replace("\n", "\r\n") if is_windows else written).encode(encoding)
-
-    return spanned(text, blocks, save)
+    return spanned(text, blocks, lambda written: written.replace("\n", newline).encode(encoding))
 
 
 @cache
