@@ -161,7 +161,7 @@ class TranslationCall:
         Args:
             workers: threads that search side by side.
         """
-        results = self.blank()
+        results = dict(enumerate(self.blank()))
         left = [index for index, attempt in enumerate(self.present) if attempt.pieces.ids]
         with evaluation_mode(self.models[0]):
             while left:
@@ -175,13 +175,11 @@ class TranslationCall:
                         choice=self.choice if self.options.aligned else None,
                     )
                     left = []
-                    for index, result in self.results(_ended(found, left), again, engine=self.engine.name):
-                        results[index] = result
+                    results |= self.results(_ended(found, left), again, engine=self.engine.name)
                     self.warn(AT_LIMIT, len(left))
-                for index, result in self.results(self._search(left, workers), again):
-                    results[index] = result
+                results |= self.results(self._search(left, workers), again)
                 left = again
-        return results
+        return list(results.values())
 
     def warn(self, kind: str, count: int) -> None:
         """Count sentences with a warning."""
