@@ -325,11 +325,8 @@ def _test_names(root: Path, languages: tuple[str, str]) -> list[str]:
 
 
 def _find(root: Path, prefix: str, suffix: str) -> Path | None:
-    for ending in ("", ".gz"):
-        path = root / f"{prefix}.{suffix}{ending}"
-        if os.path.exists(path):  # that of pathlib raises OSError for a name that is too long
-            return path
-    return None
+    paths = (root / f"{prefix}.{suffix}{ending}" for ending in ("", ".gz"))
+    return next(filter(os.path.exists, paths), None)  # pathlib's raises OSError for a name that is too long
 
 
 def _short(name: object) -> str:

@@ -85,11 +85,9 @@ def _names_of(name: str, data: DataConfig) -> tuple[list[str], str]:
         return _cleaned(found), table.where
     if data.path is not None:
         prefixes = (data.test_name, "test") if name == "test" and data.test_name else PREFIXES[name]
-        for prefix in prefixes:
-            for pattern in _NAME_FILES:
-                path = user_path(data.path) / pattern.format(prefix)
-                if path.is_file():
-                    return _cleaned(read_lines(path)), str(path)
+        names = (pattern.format(prefix) for prefix in prefixes for pattern in _NAME_FILES)
+        if path := next(filter(Path.is_file, map(user_path(data.path).joinpath, names)), None):
+            return _cleaned(read_lines(path)), str(path)
     raise UserError(
         f"data.images: the names of the {name} images are not known; give data.{name}.pictures=FILE with one "
         "name a pair, or data.picture_field for a table"
