@@ -117,8 +117,8 @@ def fused_attention(
         with CHOOSING, sdpa_kernel(ON_A_GPU):
             return _sdpa(query, keys, values, pattern, scale, dropout)
     try:
-        with CHOOSING, sdpa_kernel(BACKENDS[kernel]), warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the error says the same in one line
+        # A warning says the same as the error, in more lines.
+        with CHOOSING, sdpa_kernel(BACKENDS[kernel]), warnings.catch_warnings(action="ignore"):
             return _sdpa(query, keys, values, pattern, scale, dropout)
     except RuntimeError as error:
         raise UserError(f"kernel: {kernel} cannot run here: {str(error).split(chr(10))[0]}") from error

@@ -45,8 +45,7 @@ class Int8Linear(nn.Module):
         low, high = weight.aminmax(dim=1)  # not abs(): a copy of a large vocabulary's weights
         scales = torch.maximum(high, -low).clamp_min(1e-8).double() / 127
         zeros = torch.zeros(len(scales), dtype=torch.int64)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # torch announces that these functions will move
+        with warnings.catch_warnings(action="ignore"):  # torch announces that these functions will move
             rounded = torch.quantize_per_channel(weight, scales, zeros, 0, torch.qint8)
         self.packed = torch.ops.quantized.linear_prepack(
             rounded, None if bias is None else bias.detach().float()
