@@ -220,8 +220,7 @@ def without_space(piece: str) -> str:
 
 
 def _engine(library: Any, contents: Contents, directory: Path) -> Engine:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it recommends a package that is not needed here
+    with warnings.catch_warnings(action="ignore"):  # it recommends a package that is not needed here
         tokenizer = library.AutoTokenizer.from_pretrained(directory)
     log = library.utils.logging
     shown = log.is_progress_bar_enabled()

@@ -45,11 +45,10 @@ def read_file(path: Path, side: int, patch_size: int) -> Image:
     from PIL import UnidentifiedImageError
 
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of sizes, which are checked here, and of metadata
-            with Pillow.open(path, formats=FORMATS) as image:
-                _check(image, where)
-                return fitted(_rgb(image), side, patch_size)
+        # Warnings are of sizes, which are checked here, and of metadata.
+        with warnings.catch_warnings(action="ignore"), Pillow.open(path, formats=FORMATS) as image:
+            _check(image, where)
+            return fitted(_rgb(image), side, patch_size)
     except UserError:
         raise
     except UnidentifiedImageError:
