@@ -112,8 +112,6 @@ def as_unicode(value: list[str] | str | None) -> list[str] | str | None:
 
 def _unicode(text: str, where: str) -> str:
     try:
-        if text.isascii():
-            return text
         # Python keeps bytes that the locale does not know as lone surrogates.
         return text.encode("utf-8", "surrogateescape").decode("utf-8")
     except UnicodeError as error:
