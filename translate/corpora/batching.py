@@ -55,8 +55,6 @@ class Batch:
 
 def moved(tensor: Tensor, device: torch.device) -> Tensor:
     """A tensor of the CPU on ``device``; the CPU does not wait for a copy to a GPU."""
-    if device.type == "cpu":
-        return tensor
     if device.type == "cuda":
         return tensor.pin_memory().to(device, non_blocking=True)
     return tensor.to(device)
