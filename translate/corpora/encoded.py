@@ -111,8 +111,6 @@ def seldom_collected() -> Iterator[None]:
 
 def read_encoded(path: Path) -> EncodedCorpus | None:
     """Map a file of :func:`collect_encoded`; returns ``None`` if it is missing or damaged."""
-    if not path.exists():
-        return None
     from translate.corpora.columns import Mapped  # takes a moment
 
     try:
