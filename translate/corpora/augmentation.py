@@ -312,12 +312,11 @@ def terms(pair: LinkedPair, draw: Random) -> LinkedPair:
 
 def _is_term(pair: LinkedPair, phrase: LinkedPhrase) -> bool:
     """Whether both sides are short, and begin and end with a word of letters."""
-    for tokens in (pair.source[phrase.i : phrase.j], pair.target[phrase.k : phrase.l]):
-        if len(tokens) > LONGEST_PHRASE:
-            return False
-        if not (tokens[0].text[:1].isalpha() and tokens[-1].text[:1].isalpha()):
-            return False
-    return max(len(token.text) for token in pair.source[phrase.i : phrase.j]) >= SHORTEST_TYPO
+    sides = pair.source[phrase.i : phrase.j], pair.target[phrase.k : phrase.l]
+    are_short = all(len(tokens) <= LONGEST_PHRASE for tokens in sides)
+    ends = (token.text[:1] for tokens in sides for token in (tokens[0], tokens[-1]))
+    longest = max(len(token.text) for token in sides[0])
+    return are_short and all(map(str.isalpha, ends)) and longest >= SHORTEST_TYPO
 
 
 def _phrases(pair: LinkedPair, longest: int, draw: Random) -> list[LinkedPhrase]:
