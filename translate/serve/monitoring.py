@@ -27,14 +27,12 @@ class Metrics:
         self.characters = 0  # of texts that clients of DeepL have had translated
         ProcessCollector(registry=registry)  # memory, seconds of processors, open files
 
-        def metric(kind: type[Kind], name: str, meaning: str, *labels: str, **more: Any) -> Kind:
-            return kind(f"translate_{name}", meaning, labels, registry=registry, **more)
+        def metric(kind: type[Kind], name: str, meaning: str, *labels: str) -> Kind:
+            buckets: dict[str, Any] = {"buckets": SECONDS} if kind is Histogram else {}
+            return kind(f"translate_{name}", meaning, labels, registry=registry, **buckets)
 
-        timed = {"buckets": SECONDS}
-        self.latency = metric(Histogram, "request_seconds", "Until the answer has ended", "endpoint", **timed)
-        self.waiting = metric(
-            Histogram, "waiting_seconds", "Until a sentence is in the batch", "model", **timed
-        )
+        self.latency = metric(Histogram, "request_seconds", "Until the answer has ended", "endpoint")
+        self.waiting = metric(Histogram, "waiting_seconds", "Until a sentence is in the batch", "model")
         self.requests = metric(Counter, "requests", "Requests that were answered", "endpoint", "status")
         self.pieces = metric(Counter, "pieces", "Pieces, with the ends of sentences", "model", "side")
         self.cancelled = metric(Counter, "cancelled", "Sentences that nobody waited for any more", "model")
