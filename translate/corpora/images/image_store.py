@@ -161,6 +161,6 @@ def _cached(path: Path) -> pyarrow.Table | None:
     """The table in a file, or ``None`` if it is missing or damaged."""
     try:
         table = Mapped.open(path).table
-    except (ValueError, OSError):
+    except (pyarrow.ArrowException, ValueError, OSError):
         return None
     return table if table.schema == SCHEMA else None
