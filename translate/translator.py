@@ -156,9 +156,11 @@ class Translator:
         self._check_context("translate", sentences, options.context)
         self._note_foreign(sentences)
         config = options.search_config(self.search)
-        terms = as_terms(options.glossary or {})
-        hoped = [terms.of(sentence[:MAX_CHARACTERS]) for sentence in sentences]
-        options = options if any(hoped) else replace(options, glossary=None)
+        hoped = [list[str]()] * len(sentences)
+        if options.glossary is not None:
+            terms = as_terms(options.glossary)
+            hoped = [terms.of(sentence[:MAX_CHARACTERS]) for sentence in sentences]
+            options = options if any(hoped) else replace(options, glossary=None)
         return TranslationCall(
             models=[member.model for member in self._members],
             target=self.tokenizers.target,

@@ -112,8 +112,9 @@ def has_phrase(text: str, phrase: str) -> bool:
     begins = [words, [word[:1].lower() + word[1:] for word in words[:1]] + words[1:]]
     for form in phrase.split("|"):
         wanted = _WORDS.findall(_plain(form))
-        places = [part[start:] for part in begins for start in range(len(words) - len(wanted) + 1)]
-        if wanted and any(all(map(_inflects, part, wanted)) for part in places):
+        size = len(wanted)
+        parts = (own[start : start + size] for own in begins for start in range(len(own) - size + 1))
+        if wanted and any(all(map(_inflects, part, wanted)) for part in parts):
             return True
     return False
 
