@@ -173,5 +173,7 @@ def test_a_folder_of_runs_names_the_runs_inside(tmp_path: Path, translate_comman
     assert translate_command("text", inside / "none", "a").err.endswith(f"none: no such run directory{run}")
     said = translate_command("text", "A man.").err
     assert said == "error: A man.: no such run directory; the run comes first, then what is translated\n"
+    said = translate_command("text", "Helsinki-NLP/opus-mt-en-de", "A man.").err
+    assert said.endswith("becomes a run by: translate import Helsinki-NLP/opus-mt-en-de --out DIR\n")
     (tmp_path / "model.json").touch()
     assert "config.yaml); it is a model for other programs" in translate_command("text", tmp_path, "a").err

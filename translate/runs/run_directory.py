@@ -184,6 +184,8 @@ def check_is_run(path: Path, setting: str = "") -> None:
     inside = Path("runs", path)
     near = str(inside) if is_run(inside) else None if path.exists() else _neighbour(path)
     hint = did_you_mean(near) or _runs_near(path)
+    if len(path.parts) == 2 and path.parts[0] != "runs" and not path.parent.exists():
+        hint += f"; a model of the Hugging Face hub becomes a run by: translate import {path} --out DIR"
     if not path.is_dir():
         kind = "a file, not a run directory" if path.exists() else "no such run directory"
         first = "; the run comes first, then what is translated" if " " in path.name or path.is_file() else ""
