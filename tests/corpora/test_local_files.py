@@ -158,6 +158,17 @@ def test_columns_that_are_called_by_the_names_of_languages(tmp_path: Path) -> No
         assert (corpus.train.source, corpus.train.target) == (SOURCE, TARGET)
 
 
+def test_a_test_table_may_have_other_names(tmp_path: Path) -> None:
+    rows = ["\t".join(pair) for pair in zip(SOURCE, TARGET)]
+    train = write(tmp_path / "train.tsv", ["English\tFran\u00e7ais", *rows])
+    fields = {"source_field": "English", "target_field": "Fran\u00e7ais"}
+    test = write(tmp_path / "test.tsv", ["fr\ten", *("\t".join(pair) for pair in zip(TARGET, SOURCE))])
+    assert load(train={"source": train}, test={"source": test}, **fields).test.source == SOURCE
+    write(tmp_path / "test.tsv", ["a\tb", *rows])
+    with pytest.raises(UserError, match=r"no field 'en'; .* a, b; name it as in the table of training pairs"):
+        load(train={"source": train}, test={"source": test}, **fields)
+
+
 @pytest.mark.parametrize("ending", ["tsv", "csv"])
 def test_columns_by_number(tmp_path: Path, ending: str) -> None:
     """The first line is a pair then."""

@@ -39,6 +39,7 @@ def refused(client: Client, body: Any, path: str = "/v1/translate", **headers: s
         (b'"text"', 400, "a JSON string"),
         ({}, 400, "text: this field is missing"),
         ({**TEXT, "txet": "a"}, 400, "txet: there is no such field"),
+        ({**TEXT, "num_beams": 5}, 400, "num_beams: there is no such field; did you mean beam_size?"),
         ({**TEXT, "beam_size": 9}, 400, "beam_size: expected 1 to 8"),
         ({**TEXT, "n_best": 3, "beam_size": 2}, 400, "n_best"),
         ({**TEXT, "source": "zz"}, 400, "zz is not supported"),

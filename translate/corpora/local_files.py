@@ -51,7 +51,7 @@ def load_files(data: DataConfig) -> RawCorpus:
     for name, files in given.items():
         sources = matching(files.source)
         if files.target is None:
-            splits[name] = table_reader(sources, data, languages)
+            splits[name] = table_reader(sources, data, languages, further=name != SPLITS[0])
             continue
         _check_sides(name, files, languages)
         targets = matching(files.target)
@@ -283,10 +283,15 @@ def usual_columns(table: Table, side: str, language: str) -> list[str]:
     return [language, f"translation.{language}", *named, *_of_side(table.names, side)]
 
 
-def table_reader(paths: Sequence[Path], data: DataConfig, languages: tuple[str, str]) -> SplitReader:
+def table_reader(
+    paths: Sequence[Path], data: DataConfig, languages: tuple[str, str], *, further: bool = False
+) -> SplitReader:
     """Reads both sides from tables, one after another.
 
     While reading it raises ``UserError`` for an unknown field or a table without rows.
+
+    Args:
+        further: see :func:`chosen_columns`.
     """
 
     header = not has_no_header(data.source_field, data.target_field, data.document_field)
@@ -294,7 +299,7 @@ def table_reader(paths: Sequence[Path], data: DataConfig, languages: tuple[str, 
     def blocks() -> Iterator[Sequence[Sequence[Any]]]:
         for path in paths:
             table, count = read_table(path, header=header), 0
-            for block in numbered(table, chosen_columns(table, data, languages)):
+            for block in numbered(table, chosen_columns(table, data, languages, further=further)):
                 count += len(block[0])
                 yield block
             if not count:
@@ -303,15 +308,23 @@ def table_reader(paths: Sequence[Path], data: DataConfig, languages: tuple[str, 
     return SplitReader(blocks, columns_of(data))
 
 
-def chosen_columns(table: Table, data: DataConfig, languages: tuple[str, str]) -> list[str]:
-    """The columns of both languages and of the documents, if wanted; raises ``UserError`` without one."""
+def chosen_columns(
+    table: Table, data: DataConfig, languages: tuple[str, str], *, further: bool = False
+) -> list[str]:
+    """The columns of both languages and of the documents, if wanted; raises ``UserError`` without one.
+
+    Args:
+        further: for a table beside that of the training pairs, whose columns may have other, usual names.
+    """
     names = []
     folder = "" if data.path is None else f"a folder of text files has train.{languages[0]} and so on; "
     for side, field, language in zip(SIDES, (data.source_field, data.target_field), languages, strict=True):
         usual = [data.hub.column.replace("{language}", language), *usual_columns(table, side, language)]
         code = f"; is data.{side}_language={language} its code?" if field is None and language else ""
         advice = f"{folder}choose one with data.{side}_field{code}"
-        names.append(pick(table, usual if field is None else [field], advice))
+        if field is not None and further:
+            usual, advice = [field, *usual], "name it as in the table of training pairs, or by its language"
+        names.append(pick(table, [field] if field and not further else usual, advice))
     if names[0] == names[1]:
         raise UserError(f"the column {shorten(names[0])} is both source and target")
     if data.document_field is not None:

@@ -215,8 +215,12 @@ def finish(
     sources = islice((corpus.test or corpus.validation or corpus.train).source, MOST_TRIED)
     short = [line for line in sources if len(line) <= LONGEST_TRIED and line.isprintable() and line.strip()]
     safe = [line for line in short if line[0] != "-"] or ["A sentence."]
-    # The first with little but letters and spaces.
-    sentence = max(safe, key=lambda line: sum(map(str.isalpha, line)) + line.count(" ") >= 0.85 * len(line))
+
+    def like_a_sentence(line: str) -> int:
+        letters = sum(map(str.isalpha, line)) + line.count(" ")
+        return 2 * (letters >= 0.85 * len(line)) + (not line[-1].isalpha())  # a full stop, whatever it is
+
+    sentence = max(safe, key=like_a_sentence)  # the first of the best
     print(*closing_lines(settings, progress, scores, changes, directory, sentence), sep="\n")
 
 

@@ -12,6 +12,7 @@ from starlette.datastructures import UploadFile
 from starlette.requests import Request
 from starlette.types import Message
 
+from translate.config.messages import named_elsewhere
 from translate.config.names import did_you_mean, nearest, shorten
 
 Body = TypeVar("Body", bound=BaseModel)
@@ -115,7 +116,9 @@ def checked(shape: type[Body], fields: dict[str, Any]) -> Body:
         return shape.model_validate(fields)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-        near = did_you_mean(nearest(str(first["loc"][0]), shape.model_fields)) if first["loc"] else ""
+        given = str(first["loc"][0]) if first["loc"] else ""
+        other = named_elsewhere(given).removeprefix("search.")
+        near = did_you_mean(other if other in shape.model_fields else nearest(given, shape.model_fields))
         known = {
             "extra_forbidden": f"there is no such field{near}",
             "missing": "this field is missing; see /docs",
