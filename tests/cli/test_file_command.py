@@ -163,7 +163,7 @@ def test_the_least_sure_translations_are_shown(
     lines = [f"the {word} sleeps" for word in words]
     note.write_text("\n".join(lines) + "\n")
     printed = translate_command("file", tiny_run, note, "--out", out).out.splitlines()
-    assert printed[1] == "least sure, by exp(score):"
+    assert printed[1] == "least sure, with the mean probability of their pieces:"
     scores = sorted(result.score for result in translate.load(tiny_run).translate(lines))
     assert [line.split()[0] for line in printed[2:]] == [f"{math.exp(score):.2f}" for score in scores[:3]]
     done = tmp_path / "done.po"

@@ -96,7 +96,7 @@ def test_bad_lines_give_a_line_each_and_a_warning_a_kind(run: Path, translate_co
     assert "warning: 4 sentences: only characters that the vocabulary does not have\n" in result.err
     assert "warning: 4 sentences: some characters that the vocabulary does not have\n" in result.err
     (such,) = (line for line in warnings if line.startswith("warning: such characters are, "))
-    assert len(such.split()) == 6 + 9
+    assert len(such.removeprefix("warning: such characters are, for example, ").split(", ")) == 9
     assert "warning: 2 sentences: source cut at 512 pieces; split it into sentences\n" in result.err
 
 

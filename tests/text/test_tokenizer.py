@@ -152,7 +152,7 @@ def test_words_of_other_toolkits_stay_whole_where_they_are_pieces() -> None:
         assert (text, decoded.words) == (line, found.encode_words(text).words)
         assert [word.text for word in decoded.words] == line.split()
     typed = found.encode_words(" I do  n't, know.")
-    assert [word.text for word in typed.words] == ["I", "do", "n'", "t", ",", "know", "."]
+    assert [word.text for word in typed.words] == ["I", "do", "n't", ",", "know", "."]
     assert found.encode("you do n't know .") == found.encode("you do n't know.")
 
 
@@ -167,7 +167,7 @@ def test_words_of_other_toolkits_are_read_as_in_training(kind: Any) -> None:
     assert found.encode_all(lines) == found.encode_corpus(lines)
     assert [found.encode(line) for line in lines] == found.encode_corpus(lines)
     assert [word.text for word in found.encode_words(lines[1]).words] == lines[1].split()
-    assert found.encode("they're 'so' off.") == found.encode("they' re ' so' off .")
+    assert found.encode("they're 'so' off.") == found.encode("they're ' so' off .")
 
 
 def test_decoded_pieces_know_their_words(tokenizer: Tokenizer, tokenised: Tokenizer) -> None:

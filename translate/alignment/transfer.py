@@ -8,7 +8,6 @@ keep their order, and the share of the sentence that is before each.
 Shapes: S source words, T target words.
 """
 
-import re
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Sequence
@@ -23,7 +22,6 @@ from translate.text.tokenizer import UNKNOWN
 OPENING = frozenset("([{«“‘¿¡$")  # no space goes after them
 MAX_PLACED = 256  # items: placing them takes quadratic time, and a frame of the stack for every level
 NEAR = 0.5  # factor by which the influence of a source word falls with each word of distance
-_CLITIC = re.compile(r"(?:t|s|d|m|re|ve|ll)\b", re.IGNORECASE)  # behind an apostrophe
 MAX_COPIED = 256  # characters of a word; a longer one, copied a thousand times, would make a line too long
 
 
@@ -51,7 +49,7 @@ def place_markup(marked: Marked, translation: str, alignment: Alignment) -> str:
         return translation
     source = word_spans(marked.text, alignment.source_words)
     weights = _anchored(alignment)
-    target, weights = _undivided(translation, word_spans(translation, alignment.target_words), weights)
+    target = word_spans(translation, alignment.target_words)
     if len(marked.items) > MAX_PLACED:
         return _write(_in_proportion(marked.items, source, len(target)), marked.items, translation, target)
     root = _tree(marked.items, source)
@@ -101,25 +99,6 @@ def marked_spans(text: str, words: Sequence[str], *, placeholders: bool) -> list
     spans = word_spans("".join([text[place] for place in kept]), words)
     kept.append(len(text))
     return [(kept[start], kept[stop - 1] + 1 if start < stop else kept[start]) for start, stop in spans]
-
-
-def _undivided(
-    text: str, spans: list[tuple[int, int]], weights: np.ndarray
-) -> tuple[list[tuple[int, int]], np.ndarray]:
-    """Words and their weights with English contractions as one: no tag belongs into *isn't*."""
-    starts = [
-        i
-        for i, (begin, _) in enumerate(spans)
-        if i == 0
-        or spans[i - 1][1] != begin
-        or not text.endswith(("'", "’"), 0, begin)
-        or not _CLITIC.match(text, begin)
-    ]
-    if len(starts) == len(spans):
-        return spans, weights
-    ends = [*starts[1:], len(spans)]
-    whole = [(spans[first][0], spans[end - 1][1]) for first, end in zip(starts, ends, strict=True)]
-    return whole, np.maximum.reduceat(weights, starts, axis=0)
 
 
 def _anchored(alignment: Alignment) -> np.ndarray:

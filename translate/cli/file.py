@@ -105,7 +105,7 @@ def _print_least_sure(sentences: Sequence[str], results: Sequence["Translation"]
     """Print the translations of the lowest scores, if there are many."""
     if len(results) < MANY:
         return
-    print("least sure, by exp(score):")
+    print("least sure, with the mean probability of their pieces:")
     ranked = sorted(zip(sentences, results, strict=True), key=lambda pair: pair[1].score)
     for sentence, result in ranked[:LEAST_SURE]:
         texts = " -> ".join(shorten(text, SHOWN) for text in (sentence, result.text))

@@ -214,7 +214,7 @@ def finish(
     changes = changes_since_start(progress, directory, corpus.validation)
     sources = islice((corpus.test or corpus.validation or corpus.train).source, MOST_TRIED)
     short = [line for line in sources if len(line) <= LONGEST_TRIED and line.isprintable() and line.strip()]
-    safe = [line for line in short if line[0] != "-"] or ["A sentence."]
+    safe = [line for line in short if line[0] != "-" and "'" not in line] or ["A sentence."]
 
     def like_a_sentence(line: str) -> int:
         letters = sum(map(str.isalpha, line)) + line.count(" ")

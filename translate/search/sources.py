@@ -2,6 +2,7 @@
 
 import functools
 import itertools
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -36,7 +37,7 @@ NO_TAG = "without a tag before the sentence, which the model was trained with; i
 def warning_lines(warnings: Mapping[str, int], unknown: Iterable[str]) -> list[str]:
     """Lines that count the sentences of every kind of warning, and name the unknown characters."""
     lines = [f"{counted(count, 'sentence')}: {kind}" for kind, count in warnings.items()]
-    shown = " ".join(map(escaped, sorted(unknown)))
+    shown = ", ".join(c if c.isprintable() else unicodedata.name(c, escaped(c)) for c in sorted(unknown))
     return [*lines, f"such characters are, for example, {shown}"] if shown else lines
 
 

@@ -15,6 +15,7 @@ UNSPACED = _SOUTH_EAST + _HIRAGANA + _KATAKANA + _HAN
 # in Chinese, where each character counted would be 2.8 and 1.7.
 UNSPACED_WORD = f"[{_HAN}]{{1,2}}|[{_HIRAGANA}]{{1,3}}|[{_KATAKANA}]{{1,4}}|[{_SOUTH_EAST}]{{1,4}}"
 NO_WORD = -1
+ENGLISH_ENDINGS = "t|s|d|m|re|ve|ll"  # of contractions, behind the apostrophe
 FRENCH_CLITICS = "la|le|les|lui|leur|moi|toi|nous|vous|y|en|je|tu|il|elle|on|ils|elles|ce"
 
 
@@ -52,13 +53,14 @@ def _european_pattern() -> re.Pattern[str]:
 
 
 def _alternatives(letter: str, character: str | None, mark: str) -> re.Pattern[str]:
+    ending = rf"(?i:(?:{ENGLISH_ENDINGS})(?!{letter}|['’]))"
     clitic = rf"(?i:-(?:t-(?:il|elle|on)|{FRENCH_CLITICS})(?!{letter}|['’]))"
     alternatives = (
         rf"(?P<clitic>{clitic})",
         rf"[Aa]ujourd['’]hui(?!{letter})",
         character,
         r"\d+(?:[.,:]\d+)+",
-        rf"{letter}+(?:(?!{clitic})-{letter}+)*['’]?",
+        rf"{letter}+(?:(?!{clitic})-{letter}+)*(?:['’]{ending}|['’])?",
         mark,
     )
     return re.compile("|".join(part for part in alternatives if part is not None))
@@ -78,8 +80,8 @@ def _in_class(codes: Iterable[int]) -> str:
 def split_words(text: str) -> list[Word]:
     """Split at white space, at punctuation, after apostrophes and before French clitics (*cherchez-le*).
 
-    In scripts without spaces each character is a word, together with its marks. Splitting the words joined by
-    spaces gives the same words again.
+    English contractions (*isn't*) are one word. In scripts without spaces each character is one, together
+    with its marks. Splitting the words joined by spaces gives the same words again.
     """
     pattern = _european_pattern() if max(text, default="") < FIRST_MARK else _pattern()
     return _found(pattern, text)
