@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
-from translate.cli.options import languages_of, option
+from translate.cli.options import check_direction, languages_of, option
 from translate.config.names import shown_path
 from translate.errors import UserError
 
@@ -90,6 +90,22 @@ class EvaluationFiles:
             language = language_of(str(own[0])) or ""
             found.append(EvaluationSet(str(source), list(pairs[0].source), targets, language))
         return found
+
+
+def read_pairs(run: Path, source: Path, target: Path | None) -> tuple[Sequence[str], Sequence[str]]:
+    """Both sides of pairs for a run: of two files, or of the table ``source``."""
+    from translate.corpora.local_files import pair_of
+
+    if target is not None:
+        check_direction(run, source, "--target", target)
+        split = pair_of(source, target)
+        return split.source, split.target
+    if not _is_table(source):
+        raise UserError(
+            f"missing option --target: the translations of {shown_path(source)}, which is no table"
+        )
+    found = _of_table(source, languages_of(run))
+    return found.source, found.references[0]
 
 
 def _is_table(path: Path) -> bool:

@@ -30,6 +30,9 @@ def test_blank_lines(
     out = tmp_path / "out.txt"
     translate_command(*line, "--out", out)
     assert out.read_text() == result.out
+    table = write(tmp_path / "text.tsv", "en\tfr", f"{PAIR[0]}\t{PAIR[1]}", "you\ttoi")
+    found = translate_command("align", "corpus", run, "--source", table).out
+    assert found.splitlines() == [alignment.pharaoh(), you]
 
 
 def test_weights(

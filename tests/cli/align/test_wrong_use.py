@@ -51,7 +51,7 @@ CASES: dict[str, list[tuple[list[str], str]]] = {
     ],
     "corpus": [
         ([], "missing option --source: source sentences, one a line"),
-        (["--source", "a"], "missing option --target: their translations"),
+        (["--source", "a"], "missing option --target: the translations of a, which is no table"),
         (["--source", "short.en", "--target", "long.fr"], "short.en has 1 line"),
         (["--source", "latin.en", "--target", "long.fr"], "latin.en, line 2: not UTF-8"),
         (["--source", "long.fr", "--target", "short.en"], "--source and --target may be swapped"),

@@ -20,11 +20,11 @@ from translate.cli.console import progress
 from translate.cli.options import (
     BatchMachine,
     Run,
-    check_direction,
     languages_of,
     option,
     with_groups,
 )
+from translate.cli.test_sets import read_pairs
 from translate.config.names import is_code, shown_path
 from translate.errors import UserError
 from translate.links.symmetrise import SYMMETRISATIONS, Symmetrisation
@@ -32,12 +32,18 @@ from translate.links.symmetrise import SYMMETRISATIONS, Symmetrisation
 if TYPE_CHECKING:
     from translate.translator import Translator
 
+PairSource = Annotated[
+    Path,
+    option("FILE", "Source sentences, one a line, or a table of both languages (.csv, .tsv, .jsonl ...)."),
+]
+PairTarget = Annotated[Path | None, option("FILE", "Their translations, if they are no table.")]
+
 
 @with_groups
 def corpus(
     run: Run,
-    source: Annotated[Path, option("FILE", "Source sentences, one a line.")],
-    target: Annotated[Path, option("FILE", "Their translations.")],
+    source: PairSource,
+    target: PairTarget = None,
     *,
     out: Annotated[
         Path | None,
@@ -54,24 +60,21 @@ def corpus(
       translate align corpus runs/mine --source test.en --target test.de \\
           --out weights.jsonl
     """
-    from translate.corpora.local_files import pair_of
-
     check_out(out, (*LINKS, *TABLES), source, target)
     check_effect(out, {"--weights": links.weights})
-    check_direction(run, source, "--target", target)
-    split = pair_of(source, target)
+    sources, targets = read_pairs(run, source, target)
     translator = machine.load(run)
-    pairs = zip(split.source, split.target, strict=True)
+    pairs = zip(sources, targets, strict=True)
     alignments = weighting.align(translator, pairs, machine)
     quiet = out is not None
-    write(progress(alignments, unit="pairs", total=len(split), quiet_meanwhile=quiet), out, links)
+    write(progress(alignments, unit="pairs", total=len(sources), quiet_meanwhile=quiet), out, links)
 
 
 @with_groups
 def symmetrise(
     run: Run,
-    source: Annotated[Path, option("FILE", "Source sentences, one a line.")],
-    target: Annotated[Path, option("FILE", "Their translations.")],
+    source: PairSource,
+    target: PairTarget = None,
     *,
     reverse: Annotated[Path, option("RUN", "Run of the opposite direction.")],
     out: Annotated[Path | None, option("FILE", "File of links (.txt). Default: standard output.")] = None,
@@ -89,18 +92,15 @@ def symmetrise(
       translate align symmetrise runs/en-de --reverse runs/de-en \\
           --source test.en --target test.de > test.links
     """
-    from translate.corpora.local_files import pair_of
-
     check_out(out, LINKS, source, target)
-    check_direction(run, source, "--target", target)
     _check_opposite(run, reverse)
-    split = pair_of(source, target)
+    sources, targets = read_pairs(run, source, target)
     translators = machine.load(run), machine.load(reverse)
     _check_readers((run, reverse), translators)
-    pairs = zip(split.source, split.target, strict=True)
+    pairs = zip(sources, targets, strict=True)
     lines = _combined_links(translators, pairs, heuristic, threshold, weighting, machine)
     quiet = out is not None
-    write_lines(progress(lines, unit="pairs", total=len(split), quiet_meanwhile=quiet), out)
+    write_lines(progress(lines, unit="pairs", total=len(sources), quiet_meanwhile=quiet), out)
 
 
 def _check_opposite(run: Path, reverse: Path) -> None:
