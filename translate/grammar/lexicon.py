@@ -6,7 +6,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 _ODD_THIRD = {"have": "has", "can": "can", "must": "must"}
-_DOUBLING = ("appeler", "jeter")
+# infinitive -> endings of the present (je tu il nous vous ils) and of the past participle
+_REGULAR = {
+    "er": (("e", "es", "e", "ons", "ez", "ent"), "é"),
+    "ir": (("is", "is", "it", "issons", "issez", "issent"), "i"),
+    "re": (("s", "s", "", "ons", "ez", "ent"), "u"),
+}
 _FUTURE_ENDINGS = ("ai", "as", "a", "ons", "ez", "ont")
 _IMPERFECT_ENDINGS = ("ais", "ais", "ait", "ions", "iez", "aient")
 
@@ -51,19 +56,13 @@ class EnglishForms(NamedTuple):
 
 @cache
 def conjugate(infinitive: str) -> Conjugation:
-    """The forms of a French verb, irregular if it is listed, else by its ending -er, -ir or -re."""
+    """The forms of a French verb, from the table if it is listed, else by its ending -er, -ir or -re."""
     if infinitive in _IRREGULAR:
         present, future_stem, participle = _IRREGULAR[infinitive]
-    elif infinitive.endswith("er"):
-        present, future_stem, participle = _first_group(infinitive)
-    elif infinitive.endswith("ir"):
-        stem = infinitive[:-1]
-        present = tuple(stem + ending for ending in ("s", "s", "t", "ssons", "ssez", "ssent"))
-        future_stem, participle = infinitive, stem
     else:
-        stem = infinitive[:-2]
-        present = tuple(stem + ending for ending in ("s", "s", "", "ons", "ez", "ent"))
-        future_stem, participle = infinitive[:-1], stem + "u"
+        stem, (endings, ending) = infinitive[:-2], _REGULAR[infinitive[-2:]]
+        present = tuple(stem + own for own in endings)
+        future_stem, participle = infinitive.removesuffix("e"), stem + ending
     past_stem = "ét" if infinitive == "être" else present[3].removesuffix("ons")
     return Conjugation(
         infinitive,
@@ -73,27 +72,6 @@ def conjugate(infinitive: str) -> Conjugation:
         tuple(future_stem + ending for ending in _IMPERFECT_ENDINGS),
         participle,
     )
-
-
-def _first_group(infinitive: str) -> tuple[tuple[str, ...], str, str]:
-    """Present, future stem and participle of a verb in -er, with the spelling changes of its stem."""
-    stem = infinitive[:-2]
-    silent = stem  # the stem before a silent ending: j' achète, ils jettent, tu nettoies
-    future_stem = infinitive
-    if infinitive in _DOUBLING:
-        silent = stem + stem[-1]
-        future_stem = silent + "er"
-    elif re.search(r"e[tvnlr]$", stem):
-        silent = stem[:-2] + "è" + stem[-1]
-        future_stem = silent + "er"
-    elif re.search(r"é[rt]$", stem):
-        silent = stem[:-2] + "è" + stem[-1]
-    elif stem.endswith("y"):
-        silent = stem[:-1] + "i"
-        future_stem = "enverr" if infinitive == "envoyer" else silent + "er"
-    plural = stem + "e" if stem.endswith("g") else stem
-    present = (silent + "e", silent + "es", silent + "e", plural + "ons", stem + "ez", silent + "ent")
-    return present, future_stem, stem + "é"
 
 
 def agree(form: str, *, feminine: bool, plural: bool) -> str:
