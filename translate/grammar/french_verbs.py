@@ -113,7 +113,7 @@ def _tensed(
 def negation_of(content: Clause, path: str, arguments: Arguments) -> tuple[list[Token], list[Token]]:
     """`ne` and what follows the finite verb: `pas`, `jamais`, `plus`, `rien`."""
     if content.negation is not None:
-        tokens = french_tokens(content.negation.pair, path + "n")
+        tokens = french_tokens(content.negation, path + "n")
         return tokens[:1], tokens[1:]
     subject, subject_path = arguments.subject
     if _is_negative(subject):

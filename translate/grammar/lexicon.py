@@ -99,13 +99,15 @@ def english_forms(written: str) -> EnglishForms:
 class Pair(NamedTuple):
     """An English expression with its French translation and their links.
 
-    `sure[j]` and `possible[j]` hold the indexes of the English words to which French word j is linked.
+    `sure[j]` and `possible[j]` hold the indexes of the English words to which French word j is linked. The
+    flags of fixed words, such as an adverb, a time, a quantity or a conjunction, tell where they may stand.
     """
 
     english: tuple[str, ...]
     french: tuple[str, ...]
     sure: tuple[tuple[int, ...], ...]
     possible: tuple[tuple[int, ...], ...]
+    flags: frozenset[str] = frozenset()
 
 
 class Noun(NamedTuple):
@@ -179,13 +181,6 @@ class State(NamedTuple):
     french: Conjugation
     noun: str
     kind: str  # self or weather
-
-
-class Adverbial(NamedTuple):
-    """Fixed words, such as an adverb, a phrase of time, a quantity or a conjunction, with their positions."""
-
-    pair: Pair
-    flags: frozenset[str]
 
 
 def pair(english: str, french: str, links: str = "") -> Pair:
@@ -276,18 +271,19 @@ def bases(verbs: tuple[Verb, ...], names: str) -> tuple[Verb, ...]:
     return tuple(entry for entry in verbs if entry.english.base in names.split())
 
 
-def english_of(entry: Noun | Name | Adverbial) -> str:
+def english_of(entry: Noun | Name | Pair) -> str:
     """The English words of an entry."""
-    return " ".join(entry.forms[0].english if isinstance(entry, Noun) else entry.pair.english)
+    words = entry.forms[0] if isinstance(entry, Noun) else entry.pair if isinstance(entry, Name) else entry
+    return " ".join(words.english)
 
 
-def marked(entries: tuple[Adverbial, ...], mark: str) -> tuple[Adverbial, ...]:
+def marked(entries: tuple[Pair, ...], mark: str) -> tuple[Pair, ...]:
     """The entries that have a flag."""
     return tuple(entry for entry in entries if mark in entry.flags)
 
 
-def _adverbials(table: str) -> tuple[Adverbial, ...]:
-    return tuple(Adverbial(pair(r[0], r[1], r[2]), frozenset(r[3].split())) for r in TABLES[table])
+def _adverbials(table: str) -> tuple[Pair, ...]:
+    return tuple(pair(r[0], r[1], r[2])._replace(flags=frozenset(r[3].split())) for r in TABLES[table])
 
 
 def _verbs(table: str, frame: str = "") -> tuple[Verb, ...]:
@@ -316,7 +312,7 @@ NAMES = tuple(Name(pair(r[0], r[1]), r[2] == "f", r[3]) for r in TABLES["names"]
 PRONOUNS: dict[str, Pronoun] = {row[0]: _pronoun(row) for row in TABLES["pronouns"]}
 ADJECTIVES = tuple(adjective(row) for row in TABLES["adjectives"])
 TIMES, ADVERBS, QUANTITIES, WORDS = map(_adverbials, ("times", "adverbs", "quantities", "words"))
-WORD: dict[str, Adverbial] = {" ".join(word.pair.english): word for word in WORDS if "ask" not in word.flags}
+WORD: dict[str, Pair] = {english_of(word): word for word in WORDS if "ask" not in word.flags}
 PLACES = tuple((WORD[r[0]], of_classes(r[1]), of_classes(r[2])) for r in TABLES["places"])
 TRANSITIVE, INTRANSITIVE, SAYING = map(_verbs, ("transitive", "intransitive", "saying"))
 DITRANSITIVE = _verbs("ditransitive", "given")

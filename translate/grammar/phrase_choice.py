@@ -11,9 +11,9 @@ from translate.grammar.lexicon import (
     PRONOUNS,
     WORD,
     Adjective,
-    Adverbial,
     Name,
     Noun,
+    Pair,
     Verb,
     english_of,
     of_classes,
@@ -205,7 +205,7 @@ class PhraseChooser:
             return PrepositionalPhrase(WORD["in"], Phrase(self.pick(_CITIES)))
         return self.place_at(self.pick(_THING_PLACES if things else _PERSON_PLACES))
 
-    def place_at(self, choice: tuple[Adverbial, tuple[Noun | Name, ...]]) -> PrepositionalPhrase:
+    def place_at(self, choice: tuple[Pair, tuple[Noun | Name, ...]]) -> PrepositionalPhrase:
         """The preposition with one of its nouns."""
         preposition, nouns = choice
         head = self.pick(nouns)

@@ -35,7 +35,7 @@ _SHOWN = lexicon.nouns("thing text clothes vehicle place person", without="mass"
 _THERE = lexicon.nouns("thing text food animal drink clothes")
 _BUILDINGS = tuple(n for n in of_classes("goal building") if isinstance(n, Noun))
 _SERVED = ((WORD["on"], of_classes("table")), (WORD["in"], of_classes("kitchen")))
-_SHORT_TIMES = tuple(t for t in lexicon.TIMES if len(t.pair.english) < 3 and t.pair.english[0] != "in")
+_SHORT_TIMES = tuple(t for t in lexicon.TIMES if len(t.english) < 3 and t.english[0] != "in")
 
 
 class SentenceChooser(ClauseChooser):
@@ -96,7 +96,7 @@ class SentenceChooser(ClauseChooser):
 
     def _asked_adverb(self) -> Sentence:
         word = self.pick(_ASKING)
-        name = word.pair.english[0]
+        name = word.english[0]
         kind = "intransitive" if self.chance(0.5) else "transitive"
         self.budget = min(self.budget, 1)
         tense = self.weighted(_WHEN_TENSES) if name == "when" else ""

@@ -73,10 +73,10 @@ def realise(sentence: Sentence) -> list[Token]:
     """The tokens of a sentence, from the first word to the final punctuation."""
     first = sentence.clause
     ending = _IMPERATIVE if sentence.mood == "command" else _PROPOSAL if sentence.mood == "proposal" else ""
-    asked = _word(sentence.asked.pair, "w") if sentence.asked is not None else []
+    asked = _word(sentence.asked, "w")
     tokens = _clause(first, "", ending=ending, asked=asked)
     if sentence.conjunction is not None and sentence.second is not None:
-        conjunction, second = _word(sentence.conjunction.pair, "x"), _clause(sentence.second, "Z")
+        conjunction, second = _word(sentence.conjunction, "x"), _clause(sentence.second, "Z")
         if sentence.conjunction_first:
             tokens = [*tokens, *conjunction, Token(",", ("c0",)), *second]
         elif conjunction[0].text == _ROOTS["because"]:
@@ -90,8 +90,10 @@ def realise(sentence: Sentence) -> list[Token]:
     return [*tokens, Token(sentence.end, ("e0",))]
 
 
-def _word(pair: Pair, path: str) -> list[Token]:
+def _word(pair: Pair | None, path: str) -> list[Token]:
     """One word for a fixed expression, surely linked to the English word with most sure French links."""
+    if pair is None:
+        return []
     sure = [i for indexes in pair.sure for i in indexes]
     main = max(range(len(pair.english)), key=lambda i: (sure.count(i), i))
     others = tuple(f"{path}{i}" for i in range(len(pair.english)) if i != main)
@@ -103,7 +105,7 @@ def _clause(
 ) -> list[Token]:
     """A clause, without its gap if `relative`, without its subject if it has the `ending` of a command."""
     gap = content.gap if relative else ""
-    tokens = _word(content.time.pair, path + "z") if content.time is not None else []
+    tokens = _word(content.time, path + "z")
     if not (ending or gap == "subject" or content.subject.head is _THERE):
         tokens += _argument(content.subject, path, "S", "subject")
     tokens += asked or []
@@ -120,9 +122,7 @@ def _clause(
     tokens += _predicate(content, path)
     if content.content is not None:
         tokens += [*_clause(content.content, path + "C"), Token(_THAT, (path + "k0",))]
-    for adverb, letter in ((content.manner, "i"), (content.adverb, "a")):
-        if adverb is not None:
-            tokens += _word(adverb.pair, path + letter)
+    tokens += _word(content.manner, path + "i") + _word(content.adverb, path + "a")
     before, after = _negation(content, path)
     return [*tokens, *before, *_verb(content, path, ending), *after]
 
@@ -146,11 +146,9 @@ def _verb(content: Clause, path: str, ending: str) -> list[Token]:
 def _negation(content: Clause, path: str) -> tuple[list[Token], list[Token]]:
     """The word before the verb, such as `never`, and the particle after it."""
     if content.negation is not None:
-        pair = content.negation.pair
-        if pair.english == ("not",):
+        if content.negation.english == ("not",):
             return [], [Token(_NOT, (path + "n0",))]
-        word = _word(pair, path + "n")
-        return word, [Token(_NOT, (path + "n0",), (path + "n1",))]
+        return _word(content.negation, path + "n"), [Token(_NOT, (path + "n0",), (path + "n1",))]
     for phrase, letter in ((content.subject, "S"), (content.object, "O")):
         if phrase is not None and isinstance(phrase.head, Name) and phrase.head.kind == "negative":
             return [], [Token(_NOT, (path + letter + "h0",))]
@@ -162,13 +160,13 @@ def _negation(content: Clause, path: str) -> tuple[list[Token], list[Token]]:
 def _predicate(content: Clause, path: str) -> list[Token]:
     predicate = content.predicate
     if isinstance(predicate, Quality):
-        tokens = _word(predicate.degree.pair, path + "g") if predicate.degree is not None else []
+        tokens = _word(predicate.degree, path + "g")
         tokens.append(Token(_ROOTS[predicate.adjective.english], (path + "a9",)))
         if predicate.than is not None:
             tokens = [*_phrase(predicate.than, path + "B"), Token("yu", (path + "b0",)), *tokens]
         return tokens
     if isinstance(predicate, Age):
-        return [*_word(predicate.years.pair, path + "y"), Token(_ROOTS["year"], (path + "y9",))]
+        return [*_word(predicate.years, path + "y"), Token(_ROOTS["year"], (path + "y9",))]
     if isinstance(predicate, State):
         return [Token(_ROOTS[predicate.english], (path + "s0",))]
     if isinstance(predicate, Phrase):
@@ -177,7 +175,7 @@ def _predicate(content: Clause, path: str) -> list[Token]:
 
 
 def _place(place: PrepositionalPhrase, path: str) -> list[Token]:
-    return _phrase(place.phrase, path) + _word(place.preposition.pair, path + "p")
+    return _phrase(place.phrase, path) + _word(place.preposition, path + "p")
 
 
 def _argument(content: Phrase, path: str, letter: str, case: str, preposition: str = "") -> list[Token]:
@@ -209,8 +207,7 @@ def _phrase(content: Phrase, path: str) -> list[Token]:
         tokens = [Token(head.pair.english[0], (path + "h0",))] if same else _word(head.pair, path + "h")
     else:
         tokens = _determiner(content, path)
-        if content.quantity is not None:
-            tokens += _word(content.quantity.pair, path + "q")
+        tokens += _word(content.quantity, path + "q")
         tokens += [Token(_ROOTS[a.english], (f"{path}a{i}",)) for i, a in enumerate(content.adjectives)]
         noun = _word(head.forms[0], path + "h")[0]
         suffix = "ra" if noun.text[-1] in _BACK_VOWELS else "re"
