@@ -1,6 +1,6 @@
 """Realises an abstract sentence in English."""
 
-from translate.grammar.lexicon import BE, PRONOUNS, EnglishForms, Name, Pronoun, State
+from translate.grammar.lexicon import BE, THERE, EnglishForms, Name, Pronoun, State
 from translate.grammar.meaning import (
     Age,
     Clause,
@@ -14,8 +14,6 @@ from translate.grammar.meaning import (
     english_tokens,
     features,
 )
-
-THERE = PRONOUNS["there"]
 
 _ARTICLES = {"your-formal": ("your",), "all": ("all", "the"), "bare": (), "generic": (), "": ()}
 _PLURAL_ARTICLES = {"this": ("these",), "that": ("those",)}

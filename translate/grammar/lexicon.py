@@ -310,6 +310,7 @@ def _modal(row: list[str]) -> Modal:
 NOUNS = tuple(noun(row) for row in TABLES["nouns"])
 NAMES = tuple(Name(pair(r[0], r[1]), r[2] == "f", r[3]) for r in TABLES["names"])
 PRONOUNS: dict[str, Pronoun] = {row[0]: _pronoun(row) for row in TABLES["pronouns"]}
+THERE = PRONOUNS["there"]
 ADJECTIVES = tuple(adjective(row) for row in TABLES["adjectives"])
 TIMES, ADVERBS, QUANTITIES, WORDS = map(_adverbials, ("times", "adverbs", "quantities", "words"))
 WORD: dict[str, Pair] = {english_of(word): word for word in WORDS if "ask" not in word.flags}

@@ -12,6 +12,7 @@ from translate.grammar.lexicon import (
     PRONOUNS,
     QUANTITIES,
     TABLES,
+    THERE,
     WORD,
     Adjective,
     Name,
@@ -65,7 +66,7 @@ def described(things: Named) -> Phrase:
 
 def there_is(things: Named, ground: str) -> Sentence:
     """`there are two small blue stars on the sand .`"""
-    return Sentence(Clause(Phrase(PRONOUNS["there"]), BE, object=described(things), place=_on(ground)))
+    return Sentence(Clause(Phrase(THERE), BE, object=described(things), place=_on(ground)))
 
 
 def stands(first: Named, place: Pair, second: Named) -> Sentence:

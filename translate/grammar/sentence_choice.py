@@ -2,7 +2,7 @@
 
 from translate.grammar import lexicon
 from translate.grammar.clause_choice import BE_TENSES, QUALIFIED, ClauseChooser
-from translate.grammar.lexicon import BE, PRONOUNS, WORD, Name, Noun, Pronoun, english_of, of_classes
+from translate.grammar.lexicon import BE, PRONOUNS, THERE, WORD, Name, Noun, Pronoun, english_of, of_classes
 from translate.grammar.meaning import Clause, Phrase, Sentence
 from translate.grammar.phrase_choice import DEFINITE, VERBS_OF, weights
 
@@ -220,7 +220,7 @@ class SentenceChooser(ClauseChooser):
             none = not asking and self.chance(0.3)
             thing = thing._replace(determiner="no" if none else name, quantity=None)
         tense = self.weighted(BE_TENSES)
-        content = Clause(Phrase(PRONOUNS["there"]), BE, tense, object=thing, place=where)
+        content = Clause(Phrase(THERE), BE, tense, object=thing, place=where)
         return Sentence(content, "question", end="?") if asking else Sentence(content)
 
     def _weather(self, *, tense: str = "") -> Clause:

@@ -8,7 +8,7 @@ there are no articles. Each meaning has an invented root; proper names do not ch
 from zlib import crc32
 
 from translate.grammar import lexicon
-from translate.grammar.lexicon import BE, PRONOUNS, Name, Pair, Pronoun, State, english_of
+from translate.grammar.lexicon import BE, PRONOUNS, THERE, Name, Pair, Pronoun, State, english_of
 from translate.grammar.meaning import (
     Age,
     Clause,
@@ -25,7 +25,6 @@ _LINKING, _IMPERATIVE, _PROPOSAL = "i", "e", "omo"
 _CASES = {"subject": "ta", "object": "lo", "recipient": "ne", "owner": "su"}
 _NOT, _QUESTION, _RELATIVE, _THAT = "mu", "ka", "yo", "ke"
 _BACK_VOWELS = "aou"
-_THERE = PRONOUNS["there"]
 _UNCHANGED = ("person", "city", "country")  # names
 
 
@@ -106,7 +105,7 @@ def _clause(
     """A clause, without its gap if `relative`, without its subject if it has the `ending` of a command."""
     gap = content.gap if relative else ""
     tokens = _word(content.time, path + "z")
-    if not (ending or gap == "subject" or content.subject.head is _THERE):
+    if not (ending or gap == "subject" or content.subject.head is THERE):
         tokens += _argument(content.subject, path, "S", "subject")
     tokens += asked or []
     if content.place is not None and gap != "place":
@@ -117,7 +116,7 @@ def _clause(
         tokens += _argument(content.recipient, path, "I", "recipient", path + "i0")
     if content.object is not None and gap != "object":
         to = content.verb.preposition == "à" and bool(content.verb.particle)
-        case = "subject" if content.subject.head is _THERE else "recipient" if to else "object"
+        case = "subject" if content.subject.head is THERE else "recipient" if to else "object"
         tokens += _argument(content.object, path, "O", case, path + "p0" if to else "")
     tokens += _predicate(content, path)
     if content.content is not None:
@@ -131,7 +130,7 @@ def _verb(content: Clause, path: str, ending: str) -> list[Token]:
     """The verb with the suffix of its tense or mood, or its linking form with the governing verb."""
     verb, modal, tense = content.verb, content.modal, content.tense
     suffix = ending or _SUFFIXES[tense]
-    there = (path + "Sh0",) if content.subject.head is _THERE else ()
+    there = (path + "Sh0",) if content.subject.head is THERE else ()
     stem, own = _ROOTS[" ".join(("to", verb.english.base, *verb.particle))], (path + "v0",)
     if modal is not None:
         governing, concept = _ROOTS[" ".join(("may", modal.english.base, *modal.words))], path + "m0"
