@@ -36,7 +36,7 @@ _FULL = (
 )
 _PARQUET = f"FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE {GROUP_PAIRS}"
 _SPARK = f"--spark needs PySpark and Java 17; {install('spark')}"
-_SPARK_TYPES = {
+SQL_TYPES = {  # as both executors call them
     pyarrow.int8(): "tinyint",
     pyarrow.int32(): "int",
     pyarrow.int64(): "bigint",
@@ -282,7 +282,7 @@ class Cluster:
                 if len(batch):
                     yield function(batch)
 
-        columns = ", ".join(f"{field.name} {_SPARK_TYPES[field.type]}" for field in schema)
+        columns = ", ".join(f"{field.name} {SQL_TYPES[field.type]}" for field in schema)
         self._write(self._table(table).mapInArrow(run, columns), output)
 
     def table(self, statement: str) -> pyarrow.Table:
