@@ -150,21 +150,16 @@ def _objects(content: Clause, path: str, arguments: Arguments, negation: list[To
         if verb.preposition and not is_clitic(thing):
             # surely linked only where English has a preposition of its own
             own = Token(verb.preposition, (path + "p0",))
-            bridge = own if verb.particle else _weak(verb.preposition, path)
+            bridge = own if verb.particle else own._replace(strong=(), weak=(path + "v0",))
             tokens = contract([bridge], phrase(thing, thing_path))
         elif not (is_clitic(thing) or is_nothing(thing)):
             concepts = tuple(concept for token in negation for concept in token.strong) if negation else None
             tokens = phrase(thing, thing_path, negation=concepts)
     if arguments.recipient is not None and not is_clitic(arguments.recipient[0]):
         recipient, recipient_path = arguments.recipient
-        bridge = _weak("à", path) if content.recipient is None else Token("à", (path + "i0",))
-        tokens = [*tokens, *contract([bridge], phrase(recipient, recipient_path))]
+        own = Token("à", (), (path + "v0",)) if content.recipient is None else Token("à", (path + "i0",))
+        tokens = [*tokens, *contract([own], phrase(recipient, recipient_path))]
     return tokens
-
-
-def _weak(preposition: str, path: str) -> Token:
-    """A preposition that belongs to the verb."""
-    return Token(preposition, (), (path + "v0",))
 
 
 def _predicate(content: Clause, path: str, subject: Features) -> list[Token]:
