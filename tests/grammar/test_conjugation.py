@@ -11,7 +11,7 @@ from translate.grammar.lexicon import conjugate, english_forms
         ("aimer", "aime aimes aime aimons aimez aiment"),
         ("manger", "mange manges mange mangeons mangez mangent"),
         ("acheter", "achète achètes achète achetons achetez achètent"),
-        ("appeler", "appelle appelles appelle appelons appelez appellent"),
+        ("jeter", "jette jettes jette jetons jetez jettent"),
         ("espérer", "espère espères espère espérons espérez espèrent"),
         ("envoyer", "envoie envoies envoie envoyons envoyez envoient"),
         ("finir", "finis finis finit finissons finissez finissent"),

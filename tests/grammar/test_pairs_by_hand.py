@@ -41,7 +41,7 @@ ME, YOU, HE, SHE, IT, WE, THEY, THERE = (
     Phrase(PRONOUNS[key]) for key in ("I", "you", "he", "she", "it", "we", "they", "there")
 )
 CAN, WOULD_LIKE = (next(m for m in MODALS if m.english.base == base) for base in ("can", "like"))
-WHERE = next(word for word in lexicon.WORDS if word.pair.english == ("where",) and "ask" in word.flags)
+WHERE = next(word for word in lexicon.WORDS if word.english == ("where",) and "ask" in word.flags)
 APPLES, GIRL = the("apple", plural=True), the("girl")
 EATEN = Relative("that", Clause(ME, VERBS["eat"], "past", object=APPLES, gap="object"))
 WHOSE = Relative("whose", Clause(the("dress", determiner="whose"), BE, predicate=Quality(ADJECTIVES["red"])))

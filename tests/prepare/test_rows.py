@@ -10,7 +10,7 @@ import pytest
 from tests.prepare.corpora import LANGUAGES
 from translate.corpora.filters import count_words
 from translate.prepare.recipe import recipe_of
-from translate.prepare.row_keys import ORDER_BITS, forms, normalised, order_keys, text_key
+from translate.prepare.row_keys import ORDER_BITS, forms, normalised, order_keys, text_keys
 from translate.prepare.rows import REASONS, Judged, difference, judged, number_share, placeholders
 from translate.text.languages import identify_sides
 
@@ -168,7 +168,7 @@ def test_texts_are_normalised_and_counted_as_by_plain_functions() -> None:
 
 
 def test_keys_are_those_of_every_machine() -> None:
-    assert text_key("été") == 7786767946030819550
+    assert text_keys(["été"]) == 7786767946030819550
     assert order_keys(np.array([2]), 1).tolist() == [2746895812035318987]
     rows = np.arange(100_000, dtype=np.int64)
     keys = order_keys(rows, 1)

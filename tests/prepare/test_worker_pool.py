@@ -12,21 +12,25 @@ import pytest
 from translate.prepare.executors import OneMachine
 
 WAITING = """
-import os, sys, time
+import signal, sys, threading, time
 from multiprocessing import active_children
-from translate.prepare.executors import uninterrupted, worker_processes
+from translate.prepare.executors import in_processes
 
-try:
-    with worker_processes(2) as pool:
-        with uninterrupted():
-            results = [pool.submit(time.sleep, 300) for _ in range(3)]
-        print(*(process.pid for process in active_children()), flush=True)
-        if sys.argv[1] == "begun":
-            time.sleep(2)
-            print("ready", flush=True)
-        results[0].result()
-except KeyboardInterrupt:
-    raise SystemExit(130)
+def tell():
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # which the main thread shall get
+    while len(children := active_children()) < 2:
+        time.sleep(0.01)
+    print(*(process.pid for process in children), flush=True)
+    if sys.argv[1] == "begun":
+        time.sleep(2)
+        print("ready", flush=True)
+
+if __name__ == "__main__":
+    threading.Thread(target=tell, daemon=True).start()
+    try:
+        in_processes(2, time.sleep, [(300,)] * 3, "killed")
+    except KeyboardInterrupt:
+        raise SystemExit(130)
 """
 
 

@@ -1,5 +1,7 @@
 """``translate confidence``: count how often words are right, by the probability that the model gave them."""
 
+from dataclasses import asdict
+
 from translate.cli.align.options import DataFromRun, SourceFile, TargetFile
 from translate.cli.console import print_result, print_warnings
 from translate.cli.options import AsJson, MachineOptions, Run, check_direction, with_groups
@@ -49,4 +51,4 @@ def confidence(
         share = f"{100 * band.right / band.words:.1f} %" if band.words else ""
         lines.append(f"{band.start:.2f} to {band.end:.2f}  {band.words:7,}  {share:>7}")
     lines.append(f"{found.pairs:,} pairs of {found.split}; stored in {place}")
-    print_result(found.described(), lines, as_json=as_json)
+    print_result(asdict(found), lines, as_json=as_json)

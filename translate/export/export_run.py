@@ -148,10 +148,8 @@ def write_bundle(contents: Contents, directory: Path) -> RunDirectory:
         UserError: if a file of the run cannot be read.
     """
     run, bundle = contents.directory, RunDirectory(directory)
-    folder = bundle.checkpoints / "best"
-    folder.mkdir(parents=True)
     weights = {name: tensor.contiguous() for name, tensor in model_tensors(contents.model).items()}
-    save_weights(weights, folder / WEIGHTS)
+    save_weights(weights, bundle.checkpoints / "best" / WEIGHTS)
     contents.tokenizers.save(bundle.tokenizer)
     try:
         for file in (run.config, run.alignment, run.scores, run.path / CONFIDENCE):

@@ -188,10 +188,9 @@ def _named(name: str, module: nn.Module) -> Iterator[tuple[str, Tensor]]:
 def _write_tokenizer(contents: Contents, directory: Path) -> None:
     """Write the files of MarianTokenizer: SentencePiece models, and the id of each piece."""
     tokenizers = contents.tokenizers
-    sides = {"source": tokenizers.source, "target": tokenizers.target}
-    for side, tokenizer in sides.items():
+    sides = ("source", "vocab", tokenizers.source), ("target", "target_vocab", tokenizers.target)
+    for side, name, tokenizer in sides:
         (directory / f"{side}.spm").write_bytes(tokenizer.model)
-        name = "vocab" if side == "source" else "target_vocab"
         if side == "source" or not tokenizers.shared:
             ids = {without_space(piece): i for i, piece in enumerate(tokenizer.all_pieces)}
             text = json.dumps(ids, ensure_ascii=False, indent=0)

@@ -57,9 +57,7 @@ def import_run(name: str, out: str | Path) -> None:
         out.parent.mkdir(parents=True, exist_ok=True)  # runs/, as a training does
     with aside(out) as new:
         run = RunDirectory(new)
-        folder = run.checkpoints / "best"
-        folder.mkdir(parents=True)
-        save_weights(model_tensors(model), folder / WEIGHTS)
+        save_weights(model_tensors(model), run.checkpoints / "best" / WEIGHTS)
         tokenizers.pair.save(run.tokenizer)
         run.write_config(stored_text(config, settings))
         run.card.write_text(_card(pretrained, tokenizers, settings, model, out), encoding="utf-8")

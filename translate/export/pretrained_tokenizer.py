@@ -14,7 +14,7 @@ from translate.config.names import shorten
 from translate.errors import UserError
 from translate.export.huggingface import without_space
 from translate.export.pretrained import Pretrained, vocabulary_file
-from translate.text.bounded import read_bounded
+from translate.text.bounded import explained, read_bounded
 from translate.text.own_tokenizers import (
     CONTROL,
     NORMAL,
@@ -84,10 +84,8 @@ def _read_model(path: Path) -> Any:
     """The message of a SentencePiece model."""
     wanted = "the SentencePiece model of a Marian, not BPE"
     content = read_bounded(path, limit=MAX_MODEL_BYTES, expected=wanted)
-    try:
+    with explained(f"{path}: no SentencePiece model", ValueError):
         model = parse_model(content)
-    except ValueError as error:
-        raise UserError(f"{path}: no SentencePiece model ({shorten(error)})") from error
     if not model.pieces:
         raise UserError(f"{path}: no SentencePiece model (it has no pieces)")
     return model

@@ -6,9 +6,9 @@ from translate.grammar.lexicon import (
     PRONOUNS,
     WORD,
     Adjective,
-    Adverbial,
     Name,
     Noun,
+    Pair,
     Verb,
     english_of,
     of_classes,
@@ -189,7 +189,7 @@ class ClauseChooser(PhraseChooser):
             time = None
         return content._replace(adverb=adverb, manner=manner, place=place, company=company, time=time)
 
-    def _adverb(self, content: Clause) -> Adverbial | None:
+    def _adverb(self, content: Clause) -> Pair | None:
         if content.negation is not None or content.modal is not None or content.subject.head is _NOBODY:
             return None
         if content.tense == "present":
@@ -198,7 +198,7 @@ class ClauseChooser(PhraseChooser):
             return self.pick(_ALREADY) if self.ornament(0.3) else None
         return self.pick(_ANY) if self.ornament(0.04) else None
 
-    def _manner(self, content: Clause) -> Adverbial | None:
+    def _manner(self, content: Clause) -> Pair | None:
         fitting = [adverb for adverb in lexicon.ADVERBS if adverb.flags & content.verb.flags & _OF_MANNER]
         if fitting and self.ornament(0.2):
             return self.pick(fitting)

@@ -1,6 +1,6 @@
 """Realises an abstract sentence in English."""
 
-from translate.grammar.lexicon import BE, PRONOUNS, EnglishForms, Name, Pronoun, State
+from translate.grammar.lexicon import BE, THERE, EnglishForms, Name, Pronoun, State
 from translate.grammar.meaning import (
     Age,
     Clause,
@@ -14,8 +14,6 @@ from translate.grammar.meaning import (
     english_tokens,
     features,
 )
-
-THERE = PRONOUNS["there"]
 
 _ARTICLES = {"your-formal": ("your",), "all": ("all", "the"), "bare": (), "generic": (), "": ()}
 _PLURAL_ARTICLES = {"this": ("these",), "that": ("those",)}
@@ -37,27 +35,27 @@ def _first_clause(sentence: Sentence) -> list[Token]:
     if sentence.mood == "question":
         if first.gap == "subject":
             return phrase(first.subject, "S") + clause(first, "")
-        front = english_tokens(sentence.asked.pair, "w") if sentence.asked is not None else []
+        front = english_tokens(sentence.asked, "w")
         if first.gap == "object" and first.object is not None:
             front = phrase(first.object, "O")
         return front + clause(first, "", inverted=True)
     start: list[Token] = []
     if sentence.mood == "proposal":
         start = [Token("let", (), ("v0",)), Token("us", (), ("v0",))]
-    elif first.negation is not None and first.negation.pair.english == ("not",):
-        start = [Token("do", (), ("v0", "n0")), *english_tokens(first.negation.pair, "n")]
+    elif first.negation is not None and first.negation.english == ("not",):
+        start = [Token("do", (), ("v0", "n0")), *english_tokens(first.negation, "n")]
     return [*start, Token(first.verb.english.base, ("v0",)), *_complements(first, "")]
 
 
 def clause(content: Clause, path: str, *, inverted: bool = False) -> list[Token]:
     """A clause with its concepts under `path`; if `inverted`, the auxiliary precedes the subject."""
     subject = [] if content.gap == "subject" else phrase(content.subject, path + "S")
-    negation = english_tokens(content.negation.pair, path + "n") if content.negation is not None else []
+    negation = english_tokens(content.negation, path + "n")
     negated = bool(negation) and negation[0].text == "not"
     auxiliary, lexical = _verb_group(content, path, supported=inverted or negated)
     if negated and auxiliary[0].text == "can":
         auxiliary, negation = [Token("cannot", (path + "m0", path + "n0"))], []
-    adverb = english_tokens(content.adverb.pair, path + "a") if content.adverb is not None else []
+    adverb = english_tokens(content.adverb, path + "a")
     if negated and auxiliary and auxiliary[0].text in ("do", "does", "did"):  # only the negation needs it
         auxiliary[0] = auxiliary[0]._replace(weak=(*auxiliary[0].weak, path + "n0"))
     start = subject + auxiliary[:1]
@@ -123,21 +121,19 @@ def _complements(content: Clause, path: str) -> list[Token]:
         tokens += _quality(predicate, path)
     elif isinstance(predicate, Age):
         years = [Token("years", (path + "y9",)), Token("old", (), (path + "y9",))]
-        tokens += english_tokens(predicate.years.pair, path + "y") + years
+        tokens += english_tokens(predicate.years, path + "y") + years
     elif isinstance(predicate, State):
         tokens.append(Token(predicate.english, (path + "s0",)))
     elif isinstance(predicate, Phrase):
         tokens += phrase(predicate, path + "K")
     elif isinstance(predicate, PrepositionalPhrase):
         tokens += _place(predicate, path + "K")
-    if content.manner is not None:
-        tokens += english_tokens(content.manner.pair, path + "i")
+    tokens += english_tokens(content.manner, path + "i")
     if content.place is not None and content.gap != "place":
         tokens += _place(content.place, path + "L")
     if content.company is not None:
         tokens += _place(content.company, path + "W")
-    if content.time is not None:
-        tokens += english_tokens(content.time.pair, path + "z")
+    tokens += english_tokens(content.time, path + "z")
     if content.content is not None:
         tokens += [Token("that", (path + "k0",)), *clause(content.content, path + "C")]
     return tokens
@@ -166,19 +162,19 @@ def _objects(content: Clause, path: str) -> list[Token]:
 
 def _quality(quality: Quality, path: str) -> list[Token]:
     adjective, degree = quality.adjective, quality.degree
-    words = english_tokens(degree.pair, path + "g") if degree is not None else []
+    words = english_tokens(degree, path + "g")
     if words and words[0].text == "more" and adjective.comparative:
         words = [Token(adjective.comparative, (path + "g0", path + "a9"))]
     else:
         words.append(Token(adjective.english, (path + "a9",)))
     if quality.than is None:
         return words
-    than = "as" if degree is not None and degree.pair.english == ("as",) else "than"
+    than = "as" if degree is not None and degree.english == ("as",) else "than"
     return [*words, Token(than, (path + "b0",)), *phrase(quality.than, path + "B", accusative=True)]
 
 
 def _place(place: PrepositionalPhrase, path: str) -> list[Token]:
-    return english_tokens(place.preposition.pair, path + "p") + phrase(place.phrase, path, accusative=True)
+    return english_tokens(place.preposition, path + "p") + phrase(place.phrase, path, accusative=True)
 
 
 def phrase(content: Phrase, path: str, *, accusative: bool = False) -> list[Token]:
@@ -191,8 +187,7 @@ def phrase(content: Phrase, path: str, *, accusative: bool = False) -> list[Toke
     else:
         tokens = [Token(a.english, (f"{path}a{i}",)) for i, a in enumerate(content.adjectives)]
         tokens += english_tokens(head.forms[content.plural], path + "h")
-        if content.quantity is not None:
-            tokens = english_tokens(content.quantity.pair, path + "q") + tokens
+        tokens = english_tokens(content.quantity, path + "q") + tokens
         tokens = _determiner(content, path, tokens[0].text) + tokens
     if content.owner is not None:
         tokens += [Token("of", (path + "f0",)), *phrase(content.owner, path + "F", accusative=True)]

@@ -46,13 +46,13 @@ def _first_clause(sentence: Sentence) -> list[Token]:
     if sentence.mood == "statement":
         time = first.time
         if time is not None and "front" in time.flags and sentence.conjunction is None:
-            return french_tokens(time.pair, "z") + clause(first._replace(time=None), "")
+            return french_tokens(time, "z") + clause(first._replace(time=None), "")
         return clause(first, "")
     if sentence.mood != "question":
         return _command(first, 4 if sentence.mood == "command" else 3)
     if first.gap == "subject":
         return phrase(first.subject, "S") + clause(first, "")
-    front = french_tokens(sentence.asked.pair, "w") if sentence.asked is not None else []
+    front = french_tokens(sentence.asked, "w")
     if first.gap == "object" and first.object is not None:
         front = phrase(first.object, "O")
     subject = arguments_of(first, "").subject[0]
@@ -100,11 +100,11 @@ def _subject(
 def _early(content: Clause, path: str, *, negated: bool) -> tuple[list[Token], list[Token]]:
     """Adverbs right after the finite verb, and the noun of `avoir besoin`."""
     verb = content.verb
-    adverbs = french_tokens(content.adverb.pair, path + "a") if content.adverb is not None else []
+    adverbs = french_tokens(content.adverb, path + "a")
     if verb.adverb and not negated:
         adverbs.append(Token(verb.adverb, (path + "v0",)))
     if content.manner is not None and "early" in content.manner.flags and not has_infinitive(content):
-        adverbs += french_tokens(content.manner.pair, path + "i")
+        adverbs += french_tokens(content.manner, path + "i")
     return adverbs, [Token(verb.complement, (path + "v0",))] if verb.complement else []
 
 
@@ -129,14 +129,13 @@ def _complements(content: Clause, path: str, arguments: Arguments, negation: lis
     tokens += _predicate(content, path, features(arguments.subject[0]))
     manner = content.manner
     if manner is not None and ("early" not in manner.flags or has_infinitive(content)):
-        words = french_tokens(manner.pair, path + "i")
+        words = french_tokens(manner, path + "i")
         tokens = tokens + words if "late" in manner.flags else words + tokens
     if content.place is not None and content.gap != "place":
         tokens += prepositional(content.place, path + "L")
     if content.company is not None:
         tokens += prepositional(content.company, path + "W")
-    if content.time is not None:
-        tokens += french_tokens(content.time.pair, path + "z")
+    tokens += french_tokens(content.time, path + "z")
     if content.content is not None:
         tokens += [Token("que", (path + "k0",)), *clause(content.content, path + "C")]
     return tokens
@@ -151,21 +150,16 @@ def _objects(content: Clause, path: str, arguments: Arguments, negation: list[To
         if verb.preposition and not is_clitic(thing):
             # surely linked only where English has a preposition of its own
             own = Token(verb.preposition, (path + "p0",))
-            bridge = own if verb.particle else _weak(verb.preposition, path)
+            bridge = own if verb.particle else own._replace(strong=(), weak=(path + "v0",))
             tokens = contract([bridge], phrase(thing, thing_path))
         elif not (is_clitic(thing) or is_nothing(thing)):
             concepts = tuple(concept for token in negation for concept in token.strong) if negation else None
             tokens = phrase(thing, thing_path, negation=concepts)
     if arguments.recipient is not None and not is_clitic(arguments.recipient[0]):
         recipient, recipient_path = arguments.recipient
-        bridge = _weak("à", path) if content.recipient is None else Token("à", (path + "i0",))
-        tokens = [*tokens, *contract([bridge], phrase(recipient, recipient_path))]
+        own = Token("à", (), (path + "v0",)) if content.recipient is None else Token("à", (path + "i0",))
+        tokens = [*tokens, *contract([own], phrase(recipient, recipient_path))]
     return tokens
-
-
-def _weak(preposition: str, path: str) -> Token:
-    """A preposition that belongs to the verb."""
-    return Token(preposition, (), (path + "v0",))
 
 
 def _predicate(content: Clause, path: str, subject: Features) -> list[Token]:
@@ -173,13 +167,13 @@ def _predicate(content: Clause, path: str, subject: Features) -> list[Token]:
     if isinstance(predicate, Quality):
         forms = predicate.adjective.french
         form = forms[3 + subject.feminine] if subject.plural else forms[2 * subject.feminine]
-        degree = french_tokens(predicate.degree.pair, path + "g") if predicate.degree is not None else []
+        degree = french_tokens(predicate.degree, path + "g")
         tokens = [*degree, Token(form, (path + "a9",))]
         if predicate.than is None:
             return tokens
         return [*tokens, Token("que", (path + "b0",)), *phrase(predicate.than, path + "B")]
     if isinstance(predicate, Age):
-        return [*french_tokens(predicate.years.pair, path + "y"), Token("ans", (path + "y9",))]
+        return [*french_tokens(predicate.years, path + "y"), Token("ans", (path + "y9",))]
     if isinstance(predicate, State):
         return [Token(predicate.noun, (path + "s0",))]
     if isinstance(predicate, Phrase):
@@ -255,8 +249,7 @@ def _noun(content: Phrase, head: Noun, path: str, negation: tuple[str, ...] | No
             tokens = [Token(adjective.french[form], (concept,)), *tokens]
         else:
             tokens.append(Token(adjective.french[3 + feminine if plural else 2 * feminine], (concept,)))
-    if content.quantity is not None:
-        tokens = french_tokens(content.quantity.pair, path + "q") + tokens
+    tokens = french_tokens(content.quantity, path + "q") + tokens
     return _determiner(content, head, path, tokens, negation) + tokens
 
 
@@ -301,7 +294,7 @@ def _indefinite(
 
 def prepositional(place: PrepositionalPhrase, path: str) -> list[Token]:
     """A preposition and its phrase: `à Paris`, `en France`, `au Japon`, `près du pont`."""
-    tokens = french_tokens(place.preposition.pair, path + "p")
+    tokens = french_tokens(place.preposition, path + "p")
     content, head = place.phrase, place.phrase.head
     if isinstance(head, Name) and head.kind in ("city", "country"):
         own, name = tokens[-1], french_tokens(head.pair, path + "h")

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from translate.grammar.lexicon import PRONOUNS, Conjugation, Name, Pronoun, State, agree, conjugate
+from translate.grammar.lexicon import THERE, Conjugation, Name, Pronoun, State, agree, conjugate
 from translate.grammar.meaning import Age, Clause, Features, Phrase, Token, features, french_tokens
 
 _REFLEXIVE = ("me", "te", "se", "nous", "vous", "se")
@@ -12,7 +12,6 @@ _RANK = {
     for word in words.split()
 }
 _AVOIR, _ETRE, _ALLER = conjugate("avoir"), conjugate("être"), conjugate("aller")
-_THERE = PRONOUNS["there"]
 
 
 class Arguments(NamedTuple):
@@ -62,7 +61,7 @@ def verb_group(content: Clause, path: str, arguments: Arguments) -> VerbGroup:
     french, concept = verb.french, path + "v0"
     if isinstance(predicate, State):
         french = predicate.french
-    elif isinstance(predicate, Age) or content.subject.head is _THERE:
+    elif isinstance(predicate, Age) or content.subject.head is THERE:
         french = _AVOIR
     subject = features(arguments.subject[0])
     infinitive = [Token(french.infinitive, (concept,))]
@@ -113,7 +112,7 @@ def _tensed(
 def negation_of(content: Clause, path: str, arguments: Arguments) -> tuple[list[Token], list[Token]]:
     """`ne` and what follows the finite verb: `pas`, `jamais`, `plus`, `rien`."""
     if content.negation is not None:
-        tokens = french_tokens(content.negation.pair, path + "n")
+        tokens = french_tokens(content.negation, path + "n")
         return tokens[:1], tokens[1:]
     subject, subject_path = arguments.subject
     if _is_negative(subject):
@@ -135,7 +134,7 @@ def _is_negative(content: Phrase) -> bool:
 def clitics_of(content: Clause, path: str, arguments: Arguments, person: int) -> list[Token]:
     """Pronouns before the verb, in their order: `me le`, `le lui`, `te les`, `y`."""
     clitics = [Token(_REFLEXIVE[person], (), (path + "v0",))] if content.verb.reflexive else []
-    if content.subject.head is _THERE:
+    if content.subject.head is THERE:
         clitics.append(Token("y", (path + "Sh0",)))
     thing, recipient = arguments.object, arguments.recipient
     if thing is not None and content.gap != "object" and isinstance(thing[0].head, Pronoun):

@@ -6,7 +6,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 _ODD_THIRD = {"have": "has", "can": "can", "must": "must"}
-_DOUBLING = ("appeler", "jeter")
+# infinitive -> endings of the present (je tu il nous vous ils) and of the past participle
+_REGULAR = {
+    "er": (("e", "es", "e", "ons", "ez", "ent"), "é"),
+    "ir": (("is", "is", "it", "issons", "issez", "issent"), "i"),
+    "re": (("s", "s", "", "ons", "ez", "ent"), "u"),
+}
 _FUTURE_ENDINGS = ("ai", "as", "a", "ons", "ez", "ont")
 _IMPERFECT_ENDINGS = ("ais", "ais", "ait", "ions", "iez", "aient")
 
@@ -51,19 +56,13 @@ class EnglishForms(NamedTuple):
 
 @cache
 def conjugate(infinitive: str) -> Conjugation:
-    """The forms of a French verb, irregular if it is listed, else by its ending -er, -ir or -re."""
+    """The forms of a French verb, from the table if it is listed, else by its ending -er, -ir or -re."""
     if infinitive in _IRREGULAR:
         present, future_stem, participle = _IRREGULAR[infinitive]
-    elif infinitive.endswith("er"):
-        present, future_stem, participle = _first_group(infinitive)
-    elif infinitive.endswith("ir"):
-        stem = infinitive[:-1]
-        present = tuple(stem + ending for ending in ("s", "s", "t", "ssons", "ssez", "ssent"))
-        future_stem, participle = infinitive, stem
     else:
-        stem = infinitive[:-2]
-        present = tuple(stem + ending for ending in ("s", "s", "", "ons", "ez", "ent"))
-        future_stem, participle = infinitive[:-1], stem + "u"
+        stem, (endings, ending) = infinitive[:-2], _REGULAR[infinitive[-2:]]
+        present = tuple(stem + own for own in endings)
+        future_stem, participle = infinitive.removesuffix("e"), stem + ending
     past_stem = "ét" if infinitive == "être" else present[3].removesuffix("ons")
     return Conjugation(
         infinitive,
@@ -73,27 +72,6 @@ def conjugate(infinitive: str) -> Conjugation:
         tuple(future_stem + ending for ending in _IMPERFECT_ENDINGS),
         participle,
     )
-
-
-def _first_group(infinitive: str) -> tuple[tuple[str, ...], str, str]:
-    """Present, future stem and participle of a verb in -er, with the spelling changes of its stem."""
-    stem = infinitive[:-2]
-    silent = stem  # the stem before a silent ending: j' achète, ils jettent, tu nettoies
-    future_stem = infinitive
-    if infinitive in _DOUBLING:
-        silent = stem + stem[-1]
-        future_stem = silent + "er"
-    elif re.search(r"e[tvnlr]$", stem):
-        silent = stem[:-2] + "è" + stem[-1]
-        future_stem = silent + "er"
-    elif re.search(r"é[rt]$", stem):
-        silent = stem[:-2] + "è" + stem[-1]
-    elif stem.endswith("y"):
-        silent = stem[:-1] + "i"
-        future_stem = "enverr" if infinitive == "envoyer" else silent + "er"
-    plural = stem + "e" if stem.endswith("g") else stem
-    present = (silent + "e", silent + "es", silent + "e", plural + "ons", stem + "ez", silent + "ent")
-    return present, future_stem, stem + "é"
 
 
 def agree(form: str, *, feminine: bool, plural: bool) -> str:
@@ -121,13 +99,15 @@ def english_forms(written: str) -> EnglishForms:
 class Pair(NamedTuple):
     """An English expression with its French translation and their links.
 
-    `sure[j]` and `possible[j]` hold the indexes of the English words to which French word j is linked.
+    `sure[j]` and `possible[j]` hold the indexes of the English words to which French word j is linked. The
+    flags of fixed words, such as an adverb, a time, a quantity or a conjunction, tell where they may stand.
     """
 
     english: tuple[str, ...]
     french: tuple[str, ...]
     sure: tuple[tuple[int, ...], ...]
     possible: tuple[tuple[int, ...], ...]
+    flags: frozenset[str] = frozenset()
 
 
 class Noun(NamedTuple):
@@ -201,13 +181,6 @@ class State(NamedTuple):
     french: Conjugation
     noun: str
     kind: str  # self or weather
-
-
-class Adverbial(NamedTuple):
-    """Fixed words, such as an adverb, a phrase of time, a quantity or a conjunction, with their positions."""
-
-    pair: Pair
-    flags: frozenset[str]
 
 
 def pair(english: str, french: str, links: str = "") -> Pair:
@@ -298,18 +271,19 @@ def bases(verbs: tuple[Verb, ...], names: str) -> tuple[Verb, ...]:
     return tuple(entry for entry in verbs if entry.english.base in names.split())
 
 
-def english_of(entry: Noun | Name | Adverbial) -> str:
+def english_of(entry: Noun | Name | Pair) -> str:
     """The English words of an entry."""
-    return " ".join(entry.forms[0].english if isinstance(entry, Noun) else entry.pair.english)
+    words = entry.forms[0] if isinstance(entry, Noun) else entry.pair if isinstance(entry, Name) else entry
+    return " ".join(words.english)
 
 
-def marked(entries: tuple[Adverbial, ...], mark: str) -> tuple[Adverbial, ...]:
+def marked(entries: tuple[Pair, ...], mark: str) -> tuple[Pair, ...]:
     """The entries that have a flag."""
     return tuple(entry for entry in entries if mark in entry.flags)
 
 
-def _adverbials(table: str) -> tuple[Adverbial, ...]:
-    return tuple(Adverbial(pair(r[0], r[1], r[2]), frozenset(r[3].split())) for r in TABLES[table])
+def _adverbials(table: str) -> tuple[Pair, ...]:
+    return tuple(pair(r[0], r[1], r[2])._replace(flags=frozenset(r[3].split())) for r in TABLES[table])
 
 
 def _verbs(table: str, frame: str = "") -> tuple[Verb, ...]:
@@ -336,9 +310,10 @@ def _modal(row: list[str]) -> Modal:
 NOUNS = tuple(noun(row) for row in TABLES["nouns"])
 NAMES = tuple(Name(pair(r[0], r[1]), r[2] == "f", r[3]) for r in TABLES["names"])
 PRONOUNS: dict[str, Pronoun] = {row[0]: _pronoun(row) for row in TABLES["pronouns"]}
+THERE = PRONOUNS["there"]
 ADJECTIVES = tuple(adjective(row) for row in TABLES["adjectives"])
 TIMES, ADVERBS, QUANTITIES, WORDS = map(_adverbials, ("times", "adverbs", "quantities", "words"))
-WORD: dict[str, Adverbial] = {" ".join(word.pair.english): word for word in WORDS if "ask" not in word.flags}
+WORD: dict[str, Pair] = {english_of(word): word for word in WORDS if "ask" not in word.flags}
 PLACES = tuple((WORD[r[0]], of_classes(r[1]), of_classes(r[2])) for r in TABLES["places"])
 TRANSITIVE, INTRANSITIVE, SAYING = map(_verbs, ("transitive", "intransitive", "saying"))
 DITRANSITIVE = _verbs("ditransitive", "given")

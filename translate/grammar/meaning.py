@@ -10,7 +10,7 @@ if both express it strongly, possible if only one does.
 from collections.abc import Callable
 from typing import NamedTuple
 
-from translate.grammar.lexicon import Adjective, Adverbial, Modal, Name, Noun, Pair, Pronoun, State, Verb
+from translate.grammar.lexicon import Adjective, Modal, Name, Noun, Pair, Pronoun, State, Verb
 
 
 class Token(NamedTuple):
@@ -33,7 +33,7 @@ class Phrase(NamedTuple):
     determiner: str = ""
     plural: bool = False
     adjectives: tuple[Adjective, ...] = ()
-    quantity: Adverbial | None = None
+    quantity: Pair | None = None
     owner: "Phrase | None" = None  # of ...
     relative: "Relative | None" = None
     joined: "Phrase | None" = None  # and ...
@@ -42,7 +42,7 @@ class Phrase(NamedTuple):
 class PrepositionalPhrase(NamedTuple):
     """A preposition with its noun phrase."""
 
-    preposition: Adverbial
+    preposition: Pair
     phrase: Phrase
 
 
@@ -50,14 +50,14 @@ class Quality(NamedTuple):
     """A predicate adjective, perhaps in a comparison with `than`."""
 
     adjective: Adjective
-    degree: Adverbial | None = None  # very, too; with `than`: more, less, as
+    degree: Pair | None = None  # very, too; with `than`: more, less, as
     than: Phrase | None = None
 
 
 class Age(NamedTuple):
     """An age in years."""
 
-    years: Adverbial
+    years: Pair
 
 
 class Clause(NamedTuple):
@@ -71,16 +71,16 @@ class Clause(NamedTuple):
     verb: Verb
     tense: str = "present"
     modal: Modal | None = None
-    negation: Adverbial | None = None
+    negation: Pair | None = None
     object: Phrase | None = None
     recipient: Phrase | None = None
     predicate: "Quality | Age | State | PrepositionalPhrase | Phrase | None" = None
     content: "Clause | None" = None  # that ...
-    adverb: Adverbial | None = None  # often, already
-    manner: Adverbial | None = None  # slowly, a lot
+    adverb: Pair | None = None  # often, already
+    manner: Pair | None = None  # slowly, a lot
     place: PrepositionalPhrase | None = None
     company: PrepositionalPhrase | None = None  # with, without, for
-    time: Adverbial | None = None
+    time: Pair | None = None
     gap: str = ""  # "", subject, object, place
 
 
@@ -101,8 +101,8 @@ class Sentence(NamedTuple):
 
     clause: Clause
     mood: str = "statement"
-    asked: Adverbial | None = None
-    conjunction: Adverbial | None = None
+    asked: Pair | None = None
+    conjunction: Pair | None = None
     second: Clause | None = None
     conjunction_first: bool = False
     polite: bool = False
@@ -130,13 +130,15 @@ def features(phrase: Phrase) -> Features:
     return Features(5 if phrase.plural else 2, head.feminine, phrase.plural)
 
 
-def english_tokens(pair: Pair, path: str) -> list[Token]:
-    """The English tokens of a fixed expression, with one concept a token under `path`."""
-    return [Token(word, (f"{path}{i}",)) for i, word in enumerate(pair.english)]
+def english_tokens(pair: Pair | None, path: str) -> list[Token]:
+    """The English tokens of a fixed expression, if there is one, with one concept a token under `path`."""
+    return [Token(word, (f"{path}{i}",)) for i, word in enumerate(pair.english if pair else ())]
 
 
-def french_tokens(pair: Pair, path: str) -> list[Token]:
+def french_tokens(pair: Pair | None, path: str) -> list[Token]:
     """The French tokens of a fixed expression, with the concepts of the English tokens linked to them."""
+    if pair is None:
+        return []
     return [
         Token(word, tuple([f"{path}{i}" for i in sure]), tuple([f"{path}{i}" for i in possible]))
         for word, sure, possible in zip(pair.french, pair.sure, pair.possible, strict=True)
@@ -157,7 +159,7 @@ def assemble(
     """
     tokens, comma = first, Token(",", ("c0",))
     if sentence.conjunction is not None and sentence.second is not None:
-        conjunction, second = expression(sentence.conjunction.pair, "x"), clause(sentence.second, "Z")
+        conjunction, second = expression(sentence.conjunction, "x"), clause(sentence.second, "Z")
         leading = sentence.conjunction_first
         tokens = [*conjunction, *first, comma, *second] if leading else [*first, *conjunction, *second]
     return [*tokens, *([comma, *please] if sentence.polite else ()), Token(sentence.end, ("e0",))]

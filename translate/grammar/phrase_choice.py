@@ -11,9 +11,9 @@ from translate.grammar.lexicon import (
     PRONOUNS,
     WORD,
     Adjective,
-    Adverbial,
     Name,
     Noun,
+    Pair,
     Verb,
     english_of,
     of_classes,
@@ -120,23 +120,19 @@ class PhraseChooser:
         """Somebody with a name."""
         return Phrase(self.pick(FIRST_NAMES))
 
-    def some_person(self, role: str) -> Phrase:
-        """A person by name or by a noun, about whom nothing more is said."""
-        return self.other_than_pronoun(role, plain=True)
-
     def person(self, *, pronouns: float = 0.5) -> Phrase:
         """A person as a subject, with probability `pronouns` a pronoun; perhaps two persons."""
         if self.chance(pronouns):
             return self.pronoun()
-        first = self.other_than_pronoun("subject")
+        first = self.some_person("subject", plain=False)
         if first.relative is None and first.owner is None and self.ornament(0.07):
             second = self.some_person("definite")
             if second.head is not first.head:
                 return first._replace(joined=second)
         return first
 
-    def other_than_pronoun(self, role: str, *, plain: bool = False) -> Phrase:
-        """A person by name or by a noun."""
+    def some_person(self, role: str, *, plain: bool = True) -> Phrase:
+        """A person by name or by a noun, about whom nothing more is said if `plain`."""
         if self.chance(0.3):
             return self.named()
         head = self.pick(PERSONS)
@@ -205,7 +201,7 @@ class PhraseChooser:
             return PrepositionalPhrase(WORD["in"], Phrase(self.pick(_CITIES)))
         return self.place_at(self.pick(_THING_PLACES if things else _PERSON_PLACES))
 
-    def place_at(self, choice: tuple[Adverbial, tuple[Noun | Name, ...]]) -> PrepositionalPhrase:
+    def place_at(self, choice: tuple[Pair, tuple[Noun | Name, ...]]) -> PrepositionalPhrase:
         """The preposition with one of its nouns."""
         preposition, nouns = choice
         head = self.pick(nouns)

@@ -12,11 +12,12 @@ from translate.grammar.lexicon import (
     PRONOUNS,
     QUANTITIES,
     TABLES,
+    THERE,
     WORD,
     Adjective,
-    Adverbial,
     Name,
     Noun,
+    Pair,
     adjective,
     noun,
     pair,
@@ -24,7 +25,7 @@ from translate.grammar.lexicon import (
 from translate.grammar.meaning import Clause, Phrase, PrepositionalPhrase, Quality, Sentence
 
 _KNOWN = {entry.english: entry for entry in ADJECTIVES}
-_NUMBERS = {quantity.pair.english: quantity for quantity in QUANTITIES}
+_NUMBERS = {quantity.english: quantity for quantity in QUANTITIES}
 
 SHAPES: dict[str, Noun] = {row[0].partition("/")[0]: noun(row) for row in TABLES["shapes"]}
 GROUNDS: dict[str, Noun] = {row[0]: noun(row) for row in TABLES["grounds"]}
@@ -35,12 +36,12 @@ _LIGHT, _PALE, _DARK = (adjective(row) for row in TABLES["qualities"])
 # what a thing on scales, or one without, can be said to be
 WEIGHTS: dict[str, Adjective] = {"light": _LIGHT, "heavy": _KNOWN["heavy"]}
 SHADES: dict[str, Adjective] = {"pale": _PALE, "deep": _DARK}
-ABOVE, LEFT_OF = (Adverbial(pair(row[0], row[1], row[2]), frozenset()) for row in TABLES["scene places"])
+ABOVE, LEFT_OF = (pair(row[0], row[1], row[2]) for row in TABLES["scene places"])
 _SIDES = {
     (row[0].split()[1], row[2] == "f"): Name(pair(row[0], row[1], row[3]), row[2] == "f", "one")
     for row in TABLES["ones"]
 }
-NUMBERS: dict[int, Adverbial | None] = {1: None, 2: _NUMBERS["two",], 3: _NUMBERS["three",]}
+NUMBERS: dict[int, Pair | None] = {1: None, 2: _NUMBERS["two",], 3: _NUMBERS["three",]}
 
 
 class Named(NamedTuple):
@@ -65,10 +66,10 @@ def described(things: Named) -> Phrase:
 
 def there_is(things: Named, ground: str) -> Sentence:
     """`there are two small blue stars on the sand .`"""
-    return Sentence(Clause(Phrase(PRONOUNS["there"]), BE, object=described(things), place=_on(ground)))
+    return Sentence(Clause(Phrase(THERE), BE, object=described(things), place=_on(ground)))
 
 
-def stands(first: Named, place: Adverbial, second: Named) -> Sentence:
+def stands(first: Named, place: Pair, second: Named) -> Sentence:
     """`a big red circle is above two small blue stars .`"""
     where = PrepositionalPhrase(place, described(second))
     return Sentence(Clause(described(first), BE, predicate=where))

@@ -2,7 +2,7 @@
 
 from translate.grammar import lexicon
 from translate.grammar.clause_choice import BE_TENSES, QUALIFIED, ClauseChooser
-from translate.grammar.lexicon import BE, PRONOUNS, WORD, Name, Noun, Pronoun, english_of, of_classes
+from translate.grammar.lexicon import BE, PRONOUNS, THERE, WORD, Name, Noun, Pronoun, english_of, of_classes
 from translate.grammar.meaning import Clause, Phrase, Sentence
 from translate.grammar.phrase_choice import DEFINITE, VERBS_OF, weights
 
@@ -35,7 +35,7 @@ _SHOWN = lexicon.nouns("thing text clothes vehicle place person", without="mass"
 _THERE = lexicon.nouns("thing text food animal drink clothes")
 _BUILDINGS = tuple(n for n in of_classes("goal building") if isinstance(n, Noun))
 _SERVED = ((WORD["on"], of_classes("table")), (WORD["in"], of_classes("kitchen")))
-_SHORT_TIMES = tuple(t for t in lexicon.TIMES if len(t.pair.english) < 3 and t.pair.english[0] != "in")
+_SHORT_TIMES = tuple(t for t in lexicon.TIMES if len(t.english) < 3 and t.english[0] != "in")
 
 
 class SentenceChooser(ClauseChooser):
@@ -96,7 +96,7 @@ class SentenceChooser(ClauseChooser):
 
     def _asked_adverb(self) -> Sentence:
         word = self.pick(_ASKING)
-        name = word.pair.english[0]
+        name = word.english[0]
         kind = "intransitive" if self.chance(0.5) else "transitive"
         self.budget = min(self.budget, 1)
         tense = self.weighted(_WHEN_TENSES) if name == "when" else ""
@@ -220,7 +220,7 @@ class SentenceChooser(ClauseChooser):
             none = not asking and self.chance(0.3)
             thing = thing._replace(determiner="no" if none else name, quantity=None)
         tense = self.weighted(BE_TENSES)
-        content = Clause(Phrase(PRONOUNS["there"]), BE, tense, object=thing, place=where)
+        content = Clause(Phrase(THERE), BE, tense, object=thing, place=where)
         return Sentence(content, "question", end="?") if asking else Sentence(content)
 
     def _weather(self, *, tense: str = "") -> Clause:

@@ -8,7 +8,7 @@ there are no articles. Each meaning has an invented root; proper names do not ch
 from zlib import crc32
 
 from translate.grammar import lexicon
-from translate.grammar.lexicon import BE, PRONOUNS, Name, Pair, Pronoun, State, english_of
+from translate.grammar.lexicon import BE, PRONOUNS, THERE, Name, Pair, Pronoun, State, english_of
 from translate.grammar.meaning import (
     Age,
     Clause,
@@ -25,7 +25,6 @@ _LINKING, _IMPERATIVE, _PROPOSAL = "i", "e", "omo"
 _CASES = {"subject": "ta", "object": "lo", "recipient": "ne", "owner": "su"}
 _NOT, _QUESTION, _RELATIVE, _THAT = "mu", "ka", "yo", "ke"
 _BACK_VOWELS = "aou"
-_THERE = PRONOUNS["there"]
 _UNCHANGED = ("person", "city", "country")  # names
 
 
@@ -73,10 +72,10 @@ def realise(sentence: Sentence) -> list[Token]:
     """The tokens of a sentence, from the first word to the final punctuation."""
     first = sentence.clause
     ending = _IMPERATIVE if sentence.mood == "command" else _PROPOSAL if sentence.mood == "proposal" else ""
-    asked = _word(sentence.asked.pair, "w") if sentence.asked is not None else []
+    asked = _word(sentence.asked, "w")
     tokens = _clause(first, "", ending=ending, asked=asked)
     if sentence.conjunction is not None and sentence.second is not None:
-        conjunction, second = _word(sentence.conjunction.pair, "x"), _clause(sentence.second, "Z")
+        conjunction, second = _word(sentence.conjunction, "x"), _clause(sentence.second, "Z")
         if sentence.conjunction_first:
             tokens = [*tokens, *conjunction, Token(",", ("c0",)), *second]
         elif conjunction[0].text == _ROOTS["because"]:
@@ -90,8 +89,10 @@ def realise(sentence: Sentence) -> list[Token]:
     return [*tokens, Token(sentence.end, ("e0",))]
 
 
-def _word(pair: Pair, path: str) -> list[Token]:
+def _word(pair: Pair | None, path: str) -> list[Token]:
     """One word for a fixed expression, surely linked to the English word with most sure French links."""
+    if pair is None:
+        return []
     sure = [i for indexes in pair.sure for i in indexes]
     main = max(range(len(pair.english)), key=lambda i: (sure.count(i), i))
     others = tuple(f"{path}{i}" for i in range(len(pair.english)) if i != main)
@@ -103,8 +104,8 @@ def _clause(
 ) -> list[Token]:
     """A clause, without its gap if `relative`, without its subject if it has the `ending` of a command."""
     gap = content.gap if relative else ""
-    tokens = _word(content.time.pair, path + "z") if content.time is not None else []
-    if not (ending or gap == "subject" or content.subject.head is _THERE):
+    tokens = _word(content.time, path + "z")
+    if not (ending or gap == "subject" or content.subject.head is THERE):
         tokens += _argument(content.subject, path, "S", "subject")
     tokens += asked or []
     if content.place is not None and gap != "place":
@@ -115,14 +116,12 @@ def _clause(
         tokens += _argument(content.recipient, path, "I", "recipient", path + "i0")
     if content.object is not None and gap != "object":
         to = content.verb.preposition == "à" and bool(content.verb.particle)
-        case = "subject" if content.subject.head is _THERE else "recipient" if to else "object"
+        case = "subject" if content.subject.head is THERE else "recipient" if to else "object"
         tokens += _argument(content.object, path, "O", case, path + "p0" if to else "")
     tokens += _predicate(content, path)
     if content.content is not None:
         tokens += [*_clause(content.content, path + "C"), Token(_THAT, (path + "k0",))]
-    for adverb, letter in ((content.manner, "i"), (content.adverb, "a")):
-        if adverb is not None:
-            tokens += _word(adverb.pair, path + letter)
+    tokens += _word(content.manner, path + "i") + _word(content.adverb, path + "a")
     before, after = _negation(content, path)
     return [*tokens, *before, *_verb(content, path, ending), *after]
 
@@ -131,7 +130,7 @@ def _verb(content: Clause, path: str, ending: str) -> list[Token]:
     """The verb with the suffix of its tense or mood, or its linking form with the governing verb."""
     verb, modal, tense = content.verb, content.modal, content.tense
     suffix = ending or _SUFFIXES[tense]
-    there = (path + "Sh0",) if content.subject.head is _THERE else ()
+    there = (path + "Sh0",) if content.subject.head is THERE else ()
     stem, own = _ROOTS[" ".join(("to", verb.english.base, *verb.particle))], (path + "v0",)
     if modal is not None:
         governing, concept = _ROOTS[" ".join(("may", modal.english.base, *modal.words))], path + "m0"
@@ -146,11 +145,9 @@ def _verb(content: Clause, path: str, ending: str) -> list[Token]:
 def _negation(content: Clause, path: str) -> tuple[list[Token], list[Token]]:
     """The word before the verb, such as `never`, and the particle after it."""
     if content.negation is not None:
-        pair = content.negation.pair
-        if pair.english == ("not",):
+        if content.negation.english == ("not",):
             return [], [Token(_NOT, (path + "n0",))]
-        word = _word(pair, path + "n")
-        return word, [Token(_NOT, (path + "n0",), (path + "n1",))]
+        return _word(content.negation, path + "n"), [Token(_NOT, (path + "n0",), (path + "n1",))]
     for phrase, letter in ((content.subject, "S"), (content.object, "O")):
         if phrase is not None and isinstance(phrase.head, Name) and phrase.head.kind == "negative":
             return [], [Token(_NOT, (path + letter + "h0",))]
@@ -162,13 +159,13 @@ def _negation(content: Clause, path: str) -> tuple[list[Token], list[Token]]:
 def _predicate(content: Clause, path: str) -> list[Token]:
     predicate = content.predicate
     if isinstance(predicate, Quality):
-        tokens = _word(predicate.degree.pair, path + "g") if predicate.degree is not None else []
+        tokens = _word(predicate.degree, path + "g")
         tokens.append(Token(_ROOTS[predicate.adjective.english], (path + "a9",)))
         if predicate.than is not None:
             tokens = [*_phrase(predicate.than, path + "B"), Token("yu", (path + "b0",)), *tokens]
         return tokens
     if isinstance(predicate, Age):
-        return [*_word(predicate.years.pair, path + "y"), Token(_ROOTS["year"], (path + "y9",))]
+        return [*_word(predicate.years, path + "y"), Token(_ROOTS["year"], (path + "y9",))]
     if isinstance(predicate, State):
         return [Token(_ROOTS[predicate.english], (path + "s0",))]
     if isinstance(predicate, Phrase):
@@ -177,7 +174,7 @@ def _predicate(content: Clause, path: str) -> list[Token]:
 
 
 def _place(place: PrepositionalPhrase, path: str) -> list[Token]:
-    return _phrase(place.phrase, path) + _word(place.preposition.pair, path + "p")
+    return _phrase(place.phrase, path) + _word(place.preposition, path + "p")
 
 
 def _argument(content: Phrase, path: str, letter: str, case: str, preposition: str = "") -> list[Token]:
@@ -209,8 +206,7 @@ def _phrase(content: Phrase, path: str) -> list[Token]:
         tokens = [Token(head.pair.english[0], (path + "h0",))] if same else _word(head.pair, path + "h")
     else:
         tokens = _determiner(content, path)
-        if content.quantity is not None:
-            tokens += _word(content.quantity.pair, path + "q")
+        tokens += _word(content.quantity, path + "q")
         tokens += [Token(_ROOTS[a.english], (f"{path}a{i}",)) for i, a in enumerate(content.adjectives)]
         noun = _word(head.forms[0], path + "h")[0]
         suffix = "ra" if noun.text[-1] in _BACK_VOWELS else "re"

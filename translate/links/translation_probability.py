@@ -8,6 +8,7 @@ examples; Xu and Koehn 2017 make the wrong ones from good ones.)
 """
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise, starmap
 from pathlib import Path
 from typing import NamedTuple
 
@@ -135,13 +136,8 @@ class Evidence:
 
 def _parts(cells: np.ndarray) -> Iterator[slice]:
     """Parts of a corpus of about `PART_CELLS` possible links each."""
-    ends = np.cumsum(cells)
-    begin = 0
-    while begin < len(cells):
-        before = ends[begin - 1] if begin else 0
-        end = max(begin + 1, int(np.searchsorted(ends, before + PART_CELLS, side="right")))
-        yield slice(begin, end)
-        begin = end
+    borders = np.flatnonzero(np.diff(np.cumsum(cells) // PART_CELLS)) + 1
+    return starmap(slice, pairwise([0, *borders.tolist(), len(cells)]))
 
 
 def _on_both(sources: Numbered, targets: Numbered) -> tuple[np.ndarray, np.ndarray]:

@@ -12,7 +12,6 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
 from multiprocessing import active_children, connection, get_context, parent_process
 from pathlib import Path
 from typing import Any, TypeVar
@@ -37,7 +36,7 @@ _FULL = (
 )
 _PARQUET = f"FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE {GROUP_PAIRS}"
 _SPARK = f"--spark needs PySpark and Java 17; {install('spark')}"
-_SPARK_TYPES = {
+SQL_TYPES = {  # as both executors call them
     pyarrow.int8(): "tinyint",
     pyarrow.int32(): "int",
     pyarrow.int64(): "bigint",
@@ -185,51 +184,33 @@ def in_processes(
 ) -> list[T]:
     """Call a function with the arguments of each job, in ``count`` processes.
 
+    They are not forked, which would copy the locks of DuckDB's and Arrow's threads, and they never see an
+    interrupt, of a terminal for example: one that comes while they begin reaches this process behind that. A
+    signal that is blocked stays blocked in a new process, even before it runs any of our code. After an
+    error, the processes are ended in the midst of their work.
+
     Returns:
         Its results, in the order of the jobs.
 
     Raises:
         UserError: ``killed``, if a process was killed.
     """
-    try:
-        with worker_processes(count) as pool:
-            with uninterrupted():
-                results = [pool.submit(function, *job) for job in jobs]
-            return [result.result() for result in results]
-    except BrokenProcessPool as error:
-        raise UserError(killed) from error
-
-
-@contextmanager
-def worker_processes(count: int) -> Iterator[ProcessPoolExecutor]:
-    """A pool of processes that are not forked: a fork would copy the locks of DuckDB's and Arrow's threads.
-
-    Submit all work under :func:`uninterrupted`. Where the block is left by an error, the processes are ended
-    in the midst of their work.
-    """
     before = {process.pid for process in active_children()}
     with ProcessPoolExecutor(count, get_context("spawn"), initializer=_end_with_parent) as pool:
         try:
-            yield pool
-        except BaseException:
+            unblocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+            try:
+                results = [pool.submit(function, *job) for job in jobs]
+            finally:
+                signal.pthread_sigmask(signal.SIG_SETMASK, unblocked)
+            return [result.result() for result in results]
+        except BaseException as error:
             for process in active_children():
                 if process.pid not in before:
                     process.kill()
+            if isinstance(error, BrokenProcessPool):
+                raise UserError(killed) from error
             raise
-
-
-@contextmanager
-def uninterrupted() -> Iterator[None]:
-    """Processes that begin in this block never see an interrupt, of a terminal for example.
-
-    One that comes meanwhile reaches this process at the end of the block. A signal that is blocked stays
-    blocked in a new process, even before it runs any of our code.
-    """
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _end_with_parent() -> None:
@@ -301,7 +282,7 @@ class Cluster:
                 if len(batch):
                     yield function(batch)
 
-        columns = ", ".join(f"{field.name} {_SPARK_TYPES[field.type]}" for field in schema)
+        columns = ", ".join(f"{field.name} {SQL_TYPES[field.type]}" for field in schema)
         self._write(self._table(table).mapInArrow(run, columns), output)
 
     def table(self, statement: str) -> pyarrow.Table:

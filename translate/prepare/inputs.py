@@ -14,7 +14,7 @@ from translate.corpora.local_files import check_language, has_no_header, line_bl
 from translate.corpora.tables import check_table, pick, read_table
 from translate.errors import UserError
 from translate.prepare.recipe import CorpusFiles, HeldFiles, Recipe
-from translate.prepare.row_keys import text_key
+from translate.prepare.row_keys import text_keys
 from translate.text.bounded import checksum, explained
 from translate.text.lines import check_file
 
@@ -146,14 +146,15 @@ def write_chunks(given: Input, languages: tuple[str, str], folder: Path) -> int:
         lines = range(total + 1, total + len(chunk) + 1)
         total += len(chunk)
         sources, targets, *documents = zip(*chunk)
-        names = documents[0] if documents else [None] * len(chunk)
         columns = (
             [given.number << INPUT_BITS | line for line in lines],
             [given.split] * len(chunk),
             [given.corpus] * len(chunk),
             sources,
             targets,
-            [None if name is None else text_key(f"{given.corpus}\n{name}") for name in names],
+            text_keys(f"{given.corpus}\n{name}" for name in documents[0])
+            if documents
+            else [None] * len(chunk),
             lines,
         )
         table = pyarrow.table([pyarrow.array(c, f.type) for c, f in zip(columns, RAW)], RAW)

@@ -13,7 +13,7 @@ import pyarrow.compute
 from translate.links.fixed_aligner import FixedAligner, Numbered, first_pairs, learn_aligner
 from translate.links.links import format_pharaoh
 from translate.links.translation_probability import Evidence, TranslationRegression, learn_regression
-from translate.prepare.executors import Executor, in_processes
+from translate.prepare.executors import SQL_TYPES, Executor, in_processes
 from translate.prepare.recipe import LinkConfig
 from translate.prepare.rows import ROWS
 from translate.text.file_writing import aside
@@ -27,8 +27,7 @@ _ADDED = {
     "links": pyarrow.string(),
 }
 CLEAN = pyarrow.schema([*LEFT, *_ADDED.items()])
-_SQL_TYPES = {pyarrow.string(): "STRING", pyarrow.float64(): "DOUBLE"}
-UNJUDGED = ", ".join(f"CAST(NULL AS {_SQL_TYPES[kind]}) AS {name}" for name, kind in _ADDED.items())
+UNJUDGED = ", ".join(f"CAST(NULL AS {SQL_TYPES[kind]}) AS {name}" for name, kind in _ADDED.items())
 ALIGNER, REGRESSION = "links.npz", "regression.npz"
 MAX_SAMPLE_WORDS = 60  # of a side of a pair from which the translations of words are learnt
 HMM_ROUNDS = 3  # of training after model 1

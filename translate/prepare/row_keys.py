@@ -36,13 +36,8 @@ def forms(texts: pyarrow.Array) -> pyarrow.Array:
     return pyarrow.compute.utf8_trim(texts, " ")
 
 
-def text_key(text: str) -> int:
-    """A 63-bit hash that is the same on every machine."""
-    return int(text_keys([text])[0])
-
-
 def text_keys(texts: Iterable[str]) -> np.ndarray:
-    """The hash of each text, as int64."""
+    """A hash of each text in 63 bits of an int64, the same on every machine."""
     return (digests(texts) >> np.uint64(1)).astype(np.int64)
 
 

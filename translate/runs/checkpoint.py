@@ -110,6 +110,7 @@ def _files(folder: Path) -> list[Path]:
 
 def save_weights(weights: Mapping[str, Tensor], path: Path, metadata: dict[str, str] | None = None) -> None:
     """Write a file of safetensors; raises ``OSError`` as other writes do, not an error of its library."""
+    path.parent.mkdir(parents=True, exist_ok=True)
     try:
         save_file(dict(weights), path, metadata)
     except SafetensorError as error:

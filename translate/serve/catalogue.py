@@ -1,7 +1,7 @@
 """The models that a server has: opened by their names, and found by names and languages."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -42,7 +42,7 @@ class Served:
             "heads": model.num_attention_heads,
             "choice": {"layer": choice.layer, "heads": list(choice.heads), "shift": choice.shift},
             "beam_size": self.translator.search.beam_size,
-            "confidence": None if self.confidence is None else self.confidence.described(),
+            "confidence": None if self.confidence is None else asdict(self.confidence),
         }
 
 

@@ -94,17 +94,13 @@ class Engine:
         if jobs:
             self._metrics.cancelled.labels(call.model).inc(len(jobs))
 
-    def stop(self) -> None:
-        """Refuse all calls; takes no more."""
+    def close(self) -> None:
+        """Refuse all calls, take no more, and wait for the threads."""
         with self._lock:
             self._stopped = True
             calls = list(self._unfinished)
         for call in calls:
             self._fail(call, stopping())
-
-    def close(self) -> None:
-        """Stop, and wait for the threads."""
-        self.stop()
         self._pool.shutdown(cancel_futures=True)
 
     def _fail(self, call: ServedCall, error: Exception) -> None:

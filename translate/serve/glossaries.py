@@ -2,7 +2,6 @@
 
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
-from functools import cached_property
 from typing import Any
 
 from translate.search.sources import check_phrases
@@ -10,7 +9,6 @@ from translate.serve.catalogue import Served
 from translate.serve.service import MAX_GLOSSARIES, Service, refusing
 from translate.serve.store import new_name
 from translate.serve.web.requests import RefusalError
-from translate.text.glossary import Terms
 
 
 @dataclass(frozen=True)
@@ -31,11 +29,6 @@ class Glossary:
     entries: dict[str, str]
     identifier: str = field(default_factory=new_name)
     created: str = field(default_factory=lambda: datetime.now(UTC).isoformat())
-
-    @cached_property
-    def terms(self) -> Terms:
-        """As sentences are searched for them."""
-        return Terms(self.entries)
 
     def described(self) -> dict[str, Any]:
         """The description for clients."""

@@ -1,6 +1,6 @@
 """The live page: its files, and the policy under which a browser runs them."""
 
-from functools import cache, partial
+from functools import partial
 from importlib import resources
 from typing import NamedTuple
 
@@ -32,7 +32,6 @@ class File(NamedTuple):
     media_type: str
 
 
-@cache
 def live_files() -> dict[str, File]:
     """The files of the live page, by the paths at which a server shows them.
 

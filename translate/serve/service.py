@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import torch
 
@@ -144,18 +144,18 @@ class Service:
             finally:
                 self.engine.cancel(queued)
 
-    async def calculate(self, cost: int, function: Callable[..., Result], *arguments: Any) -> Result:
+    async def calculate(self, cost: int, function: Callable[[], Result]) -> Result:
         """The result of a function that computes, in turn with the batches.
 
         Args:
             cost: pieces that it reads.
-            function, arguments: what is computed.
+            function: what is computed.
 
         Raises:
             RefusalError: if the queue is full, or for what is impossible.
         """
         with refusing():
-            return await asyncio.to_thread(self.engine.calculate, cost, partial(function, *arguments))
+            return await asyncio.to_thread(self.engine.calculate, cost, function)
 
 
 @contextmanager

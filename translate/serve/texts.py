@@ -61,29 +61,6 @@ class Translated:
 
 
 async def translate_parts(
-    service: Service, served: Served, parts: Sequence[Part], *, n_best: int = 1, terms: Terms | None = None
-) -> list[Translated]:
-    """The translations of texts, whose sentences all run side by side.
-
-    Args:
-        service, served: the server, and the model that translates.
-        parts: plain texts, or documents with markup, but not both.
-        n_best: texts of each sentence; at most those that the run's beam gives.
-        terms: those of a glossary.
-    """
-    sentences = [sentence for part in parts for sentence in part.sentences]
-    options = TranslateOptions(
-        n_best=min(n_best, served.translator.search.beam_size),
-        glossary=terms,
-        markup=any(map(find_markup, sentences)),
-        context=context_of(served, (part.sentences for part in parts)),
-    )
-    call = await service.begin(served, sentences, options)
-    results = iter(await service.search(served, call))
-    return [Translated(part, [next(results) for _ in part.sentences]) for part in parts]
-
-
-async def translate_by_language(
     service: Service,
     parts: Sequence[Part],
     sources: Sequence[str],
@@ -92,13 +69,31 @@ async def translate_by_language(
     n_best: int = 1,
     terms: Terms | None = None,
 ) -> list[Translated]:
-    """The translations of texts from several languages; those from one language are one call."""
+    """The translations of texts; the sentences of those from one language all run side by side.
+
+    Args:
+        service: the server.
+        parts: plain texts, or documents with markup, but not both.
+        sources: the language of each of them.
+        target: the language of the translations.
+        n_best: texts of each sentence; at most those that the run's beam gives.
+        terms: those of a glossary.
+    """
     found: dict[int, Translated] = {}
     for source in dict.fromkeys(sources):
-        chosen = [index for index, language in enumerate(sources) if language == source]
-        served, own = service.catalogue.find(source, target), [parts[index] for index in chosen]
-        translated = await translate_parts(service, served, own, n_best=n_best, terms=terms)
-        found |= zip(chosen, translated, strict=True)
+        served = service.catalogue.find(source, target)
+        own = {index: parts[index] for index, language in enumerate(sources) if language == source}
+        sentences = [sentence for part in own.values() for sentence in part.sentences]
+        options = TranslateOptions(
+            n_best=min(n_best, served.translator.search.beam_size),
+            glossary=terms,
+            markup=any(map(find_markup, sentences)),
+            context=context_of(served, (part.sentences for part in own.values())),
+        )
+        call = await service.begin(served, sentences, options)
+        results = iter(await service.search(served, call))
+        for index, part in own.items():
+            found[index] = Translated(part, [next(results) for _ in part.sentences])
     return [found[index] for index in range(len(parts))]
 
 
@@ -148,5 +143,5 @@ async def translate_file(
     service: Service, served: Served, document: Document, terms: Terms | None = None
 ) -> bytes:
     """The document with the translations of its sentences."""
-    (found,) = await translate_parts(service, served, [document], terms=terms)
+    (found,) = await translate_parts(service, [document], [served.source], served.target, terms=terms)
     return await asyncio.to_thread(document.write, [result.text for result in found.results])

@@ -56,17 +56,11 @@ class Confidence:
         split: where the pairs come from.
         pairs: how many they are.
         bands: by probability, from 0 to 1 without gaps.
-        model: a sum by which the same weights are known again.
     """
 
     split: Annotated[str, Field(max_length=1000)]
     pairs: Count
     bands: Annotated[tuple[Band, ...], Field(min_length=1, max_length=100)]
-    model: Annotated[str, Field(max_length=64)] = ""
-
-    def described(self) -> dict[str, object]:
-        """The description for clients."""
-        return {name: value for name, value in asdict(self).items() if name != "model"}
 
 
 def word_probabilities(
@@ -150,13 +144,15 @@ def stored(run: Path, model: Seq2Seq) -> Confidence | None:
     place = run / FILE
     if not place.exists():
         return None
+    values = read_json(place, root=run, limit=1 << 20)
+    counted_for = values.pop("model", None) if isinstance(values, dict) else None
     try:
-        found = TypeAdapter(Confidence).validate_python(read_json(place, root=run, limit=1 << 20))
+        found = TypeAdapter(Confidence).validate_python(values)
     except ValidationError as error:
         raise UserError(
             f"{place}: damaged ({shorten(error)}); delete it, or count again with translate confidence"
         ) from error
-    return replace(found, model="") if found.model == _fingerprint(model) else None
+    return found if counted_for == _fingerprint(model) else None
 
 
 def _fingerprint(model: Seq2Seq) -> str:

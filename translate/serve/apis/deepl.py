@@ -19,8 +19,8 @@ from translate.serve.texts import (
     file_response,
     read_file,
     read_part,
-    translate_by_language,
     translate_file,
+    translate_parts,
     whole,
 )
 from translate.serve.web.endpoint import Api, Asked, Operation, json_response
@@ -97,7 +97,7 @@ async def _translate(asked: Asked) -> Response:
     terms = _terms(body, service)
     sources = [_source(service, body, text) for text in texts]
     parts = [_part(body, text, code) for text, code in zip(texts, sources, strict=True)]
-    translated = await translate_by_language(service, parts, sources, body.target_lang, terms=terms)
+    translated = await translate_parts(service, parts, sources, body.target_lang, terms=terms)
     asked.noted["texts"] = len(texts)
     service.metrics.characters += sum(map(len, texts))
     rows = [
@@ -245,7 +245,7 @@ def _terms(body: DeepLBody, service: Service) -> Terms | None:
     if (body.source_lang, body.target_lang) != (glossary.source, glossary.target):
         pair = f"{glossary.source} to {glossary.target}"
         raise RefusalError(400, f"glossary_id: it is for {pair}; give both, source_lang and target_lang")
-    return glossary.terms
+    return Terms(glossary.entries)
 
 
 def _source(service: Service, body: DeepLBody, text: str) -> str:

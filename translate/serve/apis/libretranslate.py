@@ -8,7 +8,7 @@ from starlette.responses import Response
 from translate.serve.catalogue import Code
 from translate.serve.documents import FORMATS
 from translate.serve.service import Service
-from translate.serve.texts import file_response, read_file, read_part, translate_by_language, translate_file
+from translate.serve.texts import file_response, read_file, read_part, translate_file, translate_parts
 from translate.serve.web.endpoint import Api, Asked, Operation, json_response
 from translate.serve.web.requests import FormBody, RefusalError, Texts, Upload, checked
 from translate.text.languages import identify, language_name
@@ -51,7 +51,7 @@ async def _translate(asked: Asked) -> Response:
     chosen = [index for index, (code, _) in enumerate(sources) if code != target]
     codes = [sources[index][0] for index in chosen]
     parts = [read_part(texts[index], sources[index][0], body.format) for index in chosen]
-    translated = await translate_by_language(service, parts, codes, target, n_best=1 + others)
+    translated = await translate_parts(service, parts, codes, target, n_best=1 + others)
     found = {index: (text, list[str]()) for index, text in enumerate(texts)}
     found |= {index: (part.text, part.others(others)) for index, part in zip(chosen, translated, strict=True)}
     asked.noted["texts"] = len(texts)

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 from starlette.responses import Response
 
 from translate.alignment.alignment import Alignment
@@ -13,12 +13,10 @@ from translate.serve.catalogue import Code, Served
 from translate.serve.service import Service, context_of
 from translate.serve.texts import Segmented, in_sentences, whole
 from translate.serve.web.endpoint import Api, Asked, Operation, json_response
-from translate.serve.web.requests import RefusalError, as_list, checked, read_object
+from translate.serve.web.requests import RefusalError, Texts, checked, read_object
 from translate.translation import TranslateOptions, Translation
 from translate.translation_call import TranslationCall
 
-Text = Annotated[str, Field(max_length=1 << 20)]
-OneOrMore = Annotated[list[Text], BeforeValidator(as_list), Field(description="a text, or several")]
 Model = Annotated[str, Field(min_length=1, max_length=60, description="name of a model; see /v1/models")]
 Method = Literal["attention", "gradient", "erasure", "norm"]
 Linked = tuple[Alignment, Sequence[float] | None]  # and the probability of each target word
@@ -39,14 +37,14 @@ class Weighing(BaseModel):
 class TranslateRequest(Weighing):
     """The body of ``POST /v1/translate``."""
 
-    text: OneOrMore
+    text: Texts
     alignments: Annotated[bool, Field(description="words, links and weights in the answer")] = True
     source: Code | None = None
     target: Code | None = None
     beam_size: Annotated[int | None, Field(ge=1, description="hypotheses; 1 is greedy")] = None
     n_best: Annotated[int, Field(ge=1, description="texts to list, at most the beam")] = 1
-    prefix: Annotated[Text | None, Field(min_length=1, description="the beginning of the translation")] = None
-    constraints: Annotated[list[Text], Field(max_length=20, description="phrases it must contain")] = []
+    prefix: Annotated[str | None, Field(min_length=1, description="the beginning of the translation")] = None
+    constraints: Annotated[list[str], Field(max_length=20, description="phrases it must contain")] = []
     markup: Annotated[bool, Field(description="carry tags and placeholders over to the linked words")] = False
     split_sentences: Annotated[bool, Field(description="translate sentences one by one")] = False
     alternatives_at: Annotated[int | None, Field(ge=0, description="what else this word could be")] = None
@@ -66,8 +64,8 @@ class TranslateRequest(Weighing):
 class AlignRequest(Weighing):
     """The body of ``POST /v1/align``."""
 
-    source: OneOrMore
-    target: OneOrMore
+    source: Texts
+    target: Texts
     source_language: Code | None = None
     target_language: Code | None = None
 

@@ -97,11 +97,9 @@ async def confidences(
     service: Service, served: Served, pairs: Sequence[EncodedPair], sources: Sequence[Sequence[Sequence[int]]]
 ) -> list[list[float]]:
     """The probability of each target word, by as many members of an ensemble as there are ``sources``."""
-    members = (served.translator, *served.translator.partners)[: len(sources)]
+    models = [member.model for member in (served.translator, *served.translator.partners)[: len(sources)]]
     cost = sum(len(pair.target_ids) + 1 for pair in pairs)
-    return await service.calculate(
-        cost, word_probabilities, [member.model for member in members], sources, pairs
-    )
+    return await service.calculate(cost, lambda: word_probabilities(models, sources, pairs))
 
 
 async def alternatives(
@@ -121,7 +119,7 @@ async def alternatives(
     prefix = ids[: min(_pieces_of(index, pieces.piece_words, pieces.further), default=len(ids))]
     (present,) = call.present
     read = present.ids
-    firsts = await service.calculate(len(ids) + 1, next_pieces, call.models, read, prefix, MOST)
+    firsts = await service.calculate(len(ids) + 1, lambda: next_pieces(call.models, read, prefix, MOST))
     before = call.options.context
     options = TranslateOptions(beam_size=1, context=None if before is None else [before[0]] * len(firsts))
     tried = await service.begin(served, [present.marked.text] * len(firsts), options)

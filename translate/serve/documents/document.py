@@ -253,21 +253,22 @@ class Document:
     """The text of a file or a request, and the way back.
 
     Attributes:
-        runs: the text of each paragraph, cell, heading, caption and so on, with its inline markup.
-        render: the document, from the translated runs.
+        parts: paragraphs, cells, headings, captions and so on, each with its ``tokens``, the text with inline
+            markup, and a method ``write`` for their translation.
+        save: gives the document, from what ``write`` has returned for every part.
         language: of the text, a code; empty if unknown.
     """
 
-    runs: Sequence[Sequence[Token]]
-    render: Callable[[list[list[Token]]], bytes]
+    parts: Sequence[Any]
+    save: Callable[[list[Any]], bytes]
     language: str = ""
 
     @cached_property
-    def _parts(self) -> list[list[Part]]:
+    def _cut(self) -> list[list[Part]]:
         found, count = [], 0
-        for run in self.runs:
-            found.append(cut(run, self.language))
-            count += sum(isinstance(part, InlineSentence) for part in found[-1])
+        for part in self.parts:
+            found.append(cut(part.tokens, self.language))
+            count += sum(isinstance(piece, InlineSentence) for piece in found[-1])
             if count > MAX_SENTENCES:
                 raise UserError(f"the document has more than {MAX_SENTENCES:,} sentences; split it")
         return found
@@ -279,7 +280,7 @@ class Document:
         Raises:
             UserError: if there are more than ``MAX_SENTENCES``.
         """
-        return [part.text for parts in self._parts for part in parts if isinstance(part, InlineSentence)]
+        return [piece.text for pieces in self._cut for piece in pieces if isinstance(piece, InlineSentence)]
 
     def write(self, translations: Sequence[str]) -> bytes:
         """The document with a translation in place of each sentence; all else stays.
@@ -289,17 +290,13 @@ class Document:
         """
         if len(translations) != len(self.sentences):
             raise ValueError(f"{len(translations)} translations for {len(self.sentences)} sentences")
-        queue = iter(translations)
-        runs = []
-        for parts in self._parts:
+        queue, written = iter(translations), []
+        for part, pieces in zip(self.parts, self._cut, strict=True):
             tokens: list[Token] = []
-            for part in parts:
-                if isinstance(part, InlineSentence):
-                    tokens += part.tokens(next(queue))
-                else:
-                    tokens.append(part)
-            runs.append(join(tokens))
-        return self.render(runs)
+            for piece in pieces:
+                tokens += piece.tokens(next(queue)) if isinstance(piece, InlineSentence) else [piece]
+            written.append(part.write(join(tokens)))
+        return self.save(written)
 
 
 @dataclass(frozen=True)
@@ -345,22 +342,12 @@ def decode(content: bytes, name: str, default: str = "utf-8") -> tuple[str, str]
 
 
 def document_of(parts: Iterable[Any], save: Callable[[list[Any]], bytes]) -> Document:
-    """A document of parts, each with its ``tokens`` and a method ``write`` for their translation.
-
-    Args:
-        parts: those without a letter stay as they are.
-        save: gives the document, from what ``write`` has returned for every part.
-    """
-    found = [part for part in parts if has_letters(part.tokens)]
-
-    def render(written: list[list[Token]]) -> bytes:
-        return save([part.write(run) for part, run in zip(found, written, strict=True)])
-
-    return Document([part.tokens for part in found], render)
+    """A document of parts, of which those without a letter stay as they are."""
+    return Document([part for part in parts if has_letters(part.tokens)], save)
 
 
 def spanned(text: str, parts: Iterable[Placed], save: Callable[[str], bytes]) -> Document:
     """A document of spans of a text; what is between them stays as it is, byte for byte."""
     found = [(span, part) for span, part in parts if has_letters(part.tokens)]
     frame = Segmented(text, tuple(span for span, _ in found))
-    return document_of([part for _, part in found], lambda written: save(frame.join(written)[0]))
+    return Document([part for _, part in found], lambda written: save(frame.join(written)[0]))
