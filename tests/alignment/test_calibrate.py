@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 from translate.alignment.alignment import AlignmentChoice
-from translate.alignment.calibrate import THRESHOLDS, Calibration, calibrate
+from translate.alignment.calibrate import THRESHOLDS, Calibration, calibrate, estimated_golds
 from translate.alignment.methods import align
 from translate.alignment.pairs import EncodedPair
 from translate.config.settings import AlignmentConfig
+from translate.corpora.images.patches import Image
 from translate.errors import UserError
 from translate.grammar.generator import generate
 from translate.links.links import Gold, parse_gold, score
@@ -208,3 +209,13 @@ def test_wrong_input(fake_model):
     outside = frozenset({(0, 99)})
     with pytest.raises(UserError, match=r"pair 2: the gold link 0-99 lies outside"):
         calibrate(model, pairs, [golds[0], Gold(outside, outside), golds[2]])
+
+
+def test_words_are_not_linked_to_patches_of_pictures():
+    pieces, picture = range(2), Image(np.zeros((4, 8, 3), np.uint8), 4)
+    pairs = [
+        EncodedPair(pieces, pieces, pieces, pieces, ["1,1", "1,2"], words)
+        for words in (["a", "dog"], ["a", "cat"])
+    ]
+    assert len(estimated_golds(pairs)) == 2
+    assert estimated_golds([replace(pair, picture=picture) for pair in pairs]) == []

@@ -11,11 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-import numpy as np
 import torch
 
 from translate.alignment.alignment import AlignmentChoice
-from translate.alignment.evidence import PairWords, alignment_scores, estimated_golds
 from translate.alignment.methods import align, shift_rows
 from translate.alignment.pairs import (
     MAX_CELLS,
@@ -26,11 +24,15 @@ from translate.alignment.pairs import (
     pool_target,
     renormalise,
 )
+from translate.alignment.regions import check_gold_links
 from translate.config.settings import AlignmentConfig
 from translate.errors import UserError
-from translate.links.links import AlignmentScore, Gold, score
+from translate.links.fixed_aligner import first_pairs
+from translate.links.links import AlignmentScore, Gold, Links, score
+from translate.links.statistical import estimate_links
 from translate.models.seq2seq import Seq2Seq, evaluation_mode
 
+MOST_LINKS = 2_000_000  # possible links, as 13,000 captions or 2,000 pairs of 30 words a side have
 MIN_LINKS = 100  # fewer estimated links decide nothing; some 15 pairs have as many
 ANY = AlignmentConfig()
 THRESHOLDS = (0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5)  # 0, the largest weight, is tried too
@@ -113,14 +115,14 @@ def calibrate(
             choice.check(model)
             return Calibration(choice, "default", None, None, ())
         pairs = pairs[: len(golds)]
+    for number, (pair, gold) in enumerate(zip(pairs, golds, strict=True), start=1):
+        check_gold_links(pair, gold, f"pair {number}")
 
     def trial(choice: AlignmentChoice, found: AlignmentScore) -> Trial:
         return Trial(choice, found) if known else Trial(choice, agreement=found.f1)
 
-    words = PairWords.of(pairs)
-    links = hard_links(model, words, space, batch_size=batch_size)
-    scores = alignment_scores(links, words, golds)
-    table = tuple(trial(*row) for row in zip(space.choices(), scores, strict=True))
+    linked = zip(space.choices(), hard_links(model, pairs, space, batch_size=batch_size), strict=True)
+    table = tuple(trial(choice, score(links, golds)) for choice, links in linked)
     # Among equals: no shift, then more heads, then lower layers.
     best = min(table, key=lambda row: (row.error, row.choice.shift, -len(row.choice.heads), row.choice.layer))
     aligned = align(model, pairs, best.choice, batch_size=batch_size)
@@ -168,24 +170,42 @@ class SearchSpace(NamedTuple):
         ]
 
 
-def hard_links(model: Seq2Seq, words: PairWords, space: SearchSpace, *, batch_size: int | None) -> np.ndarray:
-    """Index of each target word's linked source word, -1 for none: (choices, all target words).
+def estimated_golds(pairs: Sequence[EncodedPair]) -> list[Gold]:
+    """The links that the statistical aligner finds in the pairs, as if they were gold.
+
+    Only as many of the first pairs have some as the aligner can read in a few seconds; pairs with pictures
+    have none, for patches have the same names in each.
+    """
+    if any(pair.picture is not None for pair in pairs):
+        return []
+    words = ((_folded(pair.source_words), _folded(pair.target_words)) for pair in pairs)
+    return [Gold(links, links) for links in estimate_links(*first_pairs(words, MOST_LINKS))]
+
+
+def _folded(words: Sequence[str]) -> list[str]:
+    return [word.casefold() for word in words]
+
+
+def hard_links(
+    model: Seq2Seq, pairs: Sequence[EncodedPair], space: SearchSpace, *, batch_size: int | None
+) -> list[list[Links]]:
+    """For each choice, the links of all pairs, one at most for each target word.
 
     Raises:
         UserError: if the model has no such layer or head, or a pair is too long for it.
     """
     for choice in space.choices():
         choice.check(model)
-    check_lengths(model, words.pairs)
+    check_lengths(model, pairs)
     layers, shifts, groups = space
-    links = np.full((len(space.choices()), words.offsets[-1]), -1, dtype=np.int64)
+    links: list[list[Links]] = [[frozenset()] * len(pairs) for _ in space.choices()]
     device = model.output_weight.device
     mean = torch.zeros(len(groups), model.num_attention_heads, device=device)  # (groups, H)
     for number, group in enumerate(groups):
         mean[number, list(group)] = 1 / len(group)
     with evaluation_mode(model):
         most = max(1, MAX_CELLS // len(layers))
-        for batch in pair_batches(words.pairs, batch_size, device, max_cells=most):
+        for batch in pair_batches(pairs, batch_size, device, max_cells=most):
             if batch.source_words.shape[-1] == 0 or batch.target_words.shape[-1] == 0:
                 continue
             candidates = []
@@ -196,8 +216,10 @@ def hard_links(model: Seq2Seq, words: PairWords, space: SearchSpace, *, batch_si
                     rows = pool_target(shift_rows(means, shift), batch.target_words)
                     largest = rows.max(dim=-1)  # (B, groups, target words)
                     candidates.append(largest.indices.where(largest.values > 0, -1))
-            batch_links = torch.cat(candidates, dim=1).cpu().numpy()
+            found = torch.cat(candidates, dim=1).tolist()  # the source word of each target word, -1 for none
             for row, index in enumerate(batch.indices):
-                start, stop = words.offsets[index], words.offsets[index + 1]
-                links[:, start:stop] = batch_links[row, :, : stop - start]
+                for own, words in zip(links, found[row], strict=True):
+                    own[index] = frozenset(
+                        (source, target) for target, source in enumerate(words) if source >= 0
+                    )
     return links

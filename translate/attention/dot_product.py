@@ -256,15 +256,8 @@ class MultiHead(DotProduct):
         if not self.positioned:
             return pattern
         positions = None if state is None else self.query_positions(num_queries, memory, state)
-        return replace(self._by_distance(pattern), positions=positions)
-
-    def own_pattern(self, num_queries: int, memory: Memory) -> Pattern:
-        """The pattern of a sequence that attends to itself: its last query stands at its last key."""
-        pattern = Pattern(memory.mask, self.causal, start=memory.keys.shape[2] - num_queries)
-        return self._by_distance(pattern) if self.positioned else pattern
-
-    def _by_distance(self, pattern: Pattern) -> Pattern:
-        return replace(pattern, window=self.window, bias=self.distance_bias if self.biased else None)
+        bias = self.distance_bias if self.biased else None
+        return replace(pattern, window=self.window, bias=bias, positions=positions)
 
     def _for_each_head(self, memory: Memory) -> Memory:
         groups = self.num_heads // self.num_key_value_heads
@@ -276,7 +269,7 @@ class MultiHead(DotProduct):
     def attend_self(self, states: Tensor, mask: Tensor | None = None, turn: Turn | None = None) -> Tensor:
         """A sequence (B, L, D) attends to itself; ``turn`` rotates queries and keys by their positions."""
         query, memory = self._turned(self.queries(states), self.prepare(states, mask), 0, turn)
-        return self.fuse(query, memory, self.own_pattern(states.shape[1], memory))
+        return self.fuse(query, memory, self.pattern(states.shape[1], memory))
 
     def start_paths(self, num_layers: int, num_sentences: int, like: Tensor) -> PathCache | None:
         """A cache for all layers of this kind that steps write in place, or ``None`` if there can be none."""
@@ -301,7 +294,7 @@ class MultiHead(DotProduct):
             cache = cache[:, :, :, -self.window :]
         cache = torch.cat([cache, torch.stack([new.keys, new.values], dim=1)], dim=3)
         memory = Memory(cache[:, 0], cache[:, 1])
-        return self.fuse(query, memory, self.own_pattern(1, memory)), cache
+        return self.fuse(query, memory, self.pattern(1, memory)), cache
 
     def _turned(
         self, query: Tensor, memory: Memory, position: int | Tensor, turn: Turn | None
@@ -319,7 +312,7 @@ class MultiHead(DotProduct):
         one_path = Memory(
             *(part[:, :, :1].expand(-1, -1, paths.length, -1) for part in (memory.keys, memory.values))
         )
-        pattern = self.own_pattern(1, one_path)
+        pattern = self.pattern(1, one_path)
         if paths.parted:
             pattern = Pattern(extra=paths.added(pattern.total(1, paths.length, query)))
         return self.fuse(query, memory, pattern).flatten(0, 1).unsqueeze(1)

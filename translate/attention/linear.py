@@ -7,6 +7,7 @@ cache.
 Shapes: B batch, H heads, S keys, T queries, L positions of one sequence, E width and F features of a head.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -31,6 +32,12 @@ class FastMemory(Memory):
     written: Tensor | None = None  # (B, H, F, E or E + 1), for queries that see every key
     strength: Tensor | None = None  # (B, H, S), of the delta rule
 
+    def chunks(self) -> Iterator["FastMemory"]:
+        """The memory in parts of ``CHUNK`` positions, nothing written yet."""
+        parts = [part.split(CHUNK, 2) for part in (self.keys, self.values, self.strength) if part is not None]
+        for keys, values, *strength in zip(*parts, strict=True):
+            yield FastMemory(keys, values, strength=strength[0] if strength else None)
+
 
 @option_group
 @dataclass(frozen=True)
@@ -54,7 +61,7 @@ FAST_HEADS = FastHeads()
 
 
 class FastWeights(MultiHead):
-    """Base of both rules: the projections, and the two ways to attend within a sequence."""
+    """Base of both rules, which differ in what a key changes in the matrix."""
 
     kernels = ("auto", "explicit")
     refusal = "it has a linear-time form of its own"
@@ -69,29 +76,52 @@ class FastWeights(MultiHead):
         """The features that compare queries with keys: (..., E) -> (..., F)."""
         raise NotImplementedError
 
+    def strengths(self, states: Tensor) -> Tensor | None:
+        """How strongly each state is written, (B, H, S), if that differs."""
+        return None
+
+    def change(self, written: Tensor, chunk: FastMemory) -> Tensor:
+        """What each key of a chunk adds to the row of its features: (B, H, C, E or E + 1)."""
+        raise NotImplementedError
+
+    def finish(self, read: Tensor) -> Tensor:
+        """The context (B, H, T, E) from what queries have read of the matrix."""
+        return read
+
     def memorise(self, keys: Tensor, values: Tensor, states: Tensor, mask: Tensor | None) -> FastMemory:
-        """Memory of split keys and values (B, H, S, E), nothing written yet."""
+        """Memory of split keys and values (B, H, S, E), written if queries see every key."""
         features = self.features(keys)
         if mask is not None:
             features = features * mask[:, None, :, None].to(features.dtype)
-        return FastMemory(features, values, mask)
+        memory = FastMemory(features, values, mask, strength=self.strengths(states))
+        if self.causal:
+            return memory
+        return replace(memory, written=self.write(memory, self.start_self(len(values), values)))
 
-    def read_all(self, query: Tensor, memory: FastMemory) -> Tensor:
-        """Features (B, H, T, F) that see every key -> context (B, H, T, E)."""
-        raise NotImplementedError
+    def write(self, memory: FastMemory, written: Tensor) -> Tensor:
+        """The matrix after all keys, from that before them."""
+        for chunk in memory.chunks():
+            written = written + chunk.keys.transpose(-2, -1) @ self.change(written, chunk)
+        return written
 
-    def read_causal(self, query: Tensor, memory: FastMemory) -> Tensor:
-        """Features (B, H, L, F) that see the keys up to their own position -> context (B, H, L, E)."""
-        raise NotImplementedError
+    def read(self, query: Tensor, memory: FastMemory) -> Tensor:
+        """Features (B, H, T, F) that see every key, or with ``causal`` those up to their own position.
 
-    def write(self, memory: FastMemory) -> Tensor:
-        """The matrix after all keys."""
-        raise NotImplementedError
+        Returns:
+            Context (B, H, T, E).
+        """
+        if memory.written is not None:
+            return self.finish(query @ memory.written.to(query.dtype))
+        written, read = self.start_self(len(query), memory.values), []
+        for rows, chunk in zip(query.split(CHUNK, 2), memory.chunks(), strict=True):
+            change = self.change(written, chunk)
+            read.append(rows @ written + (rows @ chunk.keys.transpose(-2, -1)).tril() @ change)
+            written = written + chunk.keys.transpose(-2, -1) @ change
+        return self.finish(torch.cat(read, 2))
 
     def prepare(self, states: Tensor, mask: Tensor | None = None) -> FastMemory:
         plain = super().prepare(states, mask)
-        memory = self.memorise(plain.keys, plain.values, states, mask)
-        return memory if self.causal else replace(memory, written=self.write(memory))
+        return self.memorise(plain.keys, plain.values, states, mask)
 
     def queries(self, query: Tensor) -> Tensor:
         return self.features(super().queries(query))
@@ -104,17 +134,21 @@ class FastWeights(MultiHead):
         num_keys = memory.keys.shape[2]
         if self.causal and query.shape[1] != num_keys:
             raise ValueError(f"causal: expected as many queries as keys, {num_keys}, got {query.shape[1]}")
-        read = self.read_causal if self.causal else self.read_all
-        return self.merge(read(self.queries(query), memory))
+        return self.merge(self.read(self.queries(query), memory))
 
     def start_paths(self, num_layers: int, num_sentences: int, like: Tensor) -> PathCache | None:
         return None  # hypotheses share no matrix
 
     def attend_self(self, states: Tensor, mask: Tensor | None = None, turn: Turn | None = None) -> Tensor:
-        query, memory = self._prepare_features(states, mask, turn, 0)
-        if self.causal:
-            return self.merge(self.read_causal(query, memory))
-        return self.merge(self.read_all(query, replace(memory, written=self.write(memory))))
+        return self.merge(self.read(*self._prepare_features(states, mask, turn, 0)))
+
+    def step_self(
+        self, states: Tensor, cache: Tensor | LayerCache, position: int | Tensor, turn: Turn | None = None
+    ) -> tuple[Tensor, Tensor | LayerCache]:
+        assert isinstance(cache, Tensor)
+        query, memory = self._prepare_features(states, None, turn, position)
+        cache = self.write(memory, cache)
+        return self.merge(self.finish(query @ cache)), cache
 
     def _prepare_features(
         self, states: Tensor, mask: Tensor | None, turn: Turn | None, position: int | Tensor
@@ -146,35 +180,18 @@ class Linear(FastWeights):
     def align(self, query: Tensor, memory: Memory, state: Any = None) -> Tensor:
         return normalise(self.scores(query, memory), self.visible(query, memory))
 
-    def write(self, memory: FastMemory) -> Tensor:
-        return memory.keys.transpose(-2, -1) @ _with_ones(memory.values)  # (B, H, F, E + 1)
+    def change(self, written: Tensor, chunk: FastMemory) -> Tensor:
+        # A last column of ones, so that one product sums the numerator and the denominator.
+        return F.pad(chunk.values, (0, 1), value=1.0)
 
-    def read_all(self, query: Tensor, memory: FastMemory) -> Tensor:
-        assert memory.written is not None
-        return _divide(query @ memory.written.to(query.dtype))
-
-    def read_causal(self, query: Tensor, memory: FastMemory) -> Tensor:
-        values = _with_ones(memory.values)
-        written = values.new_zeros(*query.shape[:2], query.shape[-1], values.shape[-1])
-        read = []
-        parts = (tensor.split(CHUNK, 2) for tensor in (query, memory.keys, values))
-        for rows, keys, added in zip(*parts, strict=True):
-            inside = (rows @ keys.transpose(-2, -1)).tril()
-            read.append(rows @ written + inside @ added)
-            written = written + keys.transpose(-2, -1) @ added
-        return _divide(torch.cat(read, 2))
+    def finish(self, read: Tensor) -> Tensor:
+        """The numerator over the denominator; zeros where nothing was written."""
+        total = read[..., -1:]
+        return read[..., :-1] / torch.where(total > 0, total, 1.0)
 
     def start_self(self, num_rows: int, like: Tensor) -> Tensor:
         """The matrix before the first position: (N, H, F, E + 1)."""
         return like.new_zeros(num_rows, self.num_heads, self.head_size, self.head_size + 1)
-
-    def step_self(
-        self, states: Tensor, cache: Tensor | LayerCache, position: int | Tensor, turn: Turn | None = None
-    ) -> tuple[Tensor, Tensor | LayerCache]:
-        assert isinstance(cache, Tensor)
-        query, memory = self._prepare_features(states, None, turn, position)
-        cache = cache + self.write(memory)
-        return self.merge(_divide(query @ cache)), cache
 
 
 @register("delta")
@@ -204,9 +221,8 @@ class Delta(FastWeights):
     def features(self, states: Tensor) -> Tensor:
         return dpfp_features(states)
 
-    def memorise(self, keys: Tensor, values: Tensor, states: Tensor, mask: Tensor | None) -> FastMemory:
-        strength = torch.sigmoid(self.strength_projection(states)).transpose(1, 2)  # (B, H, S)
-        return replace(super().memorise(keys, values, states, mask), strength=strength)
+    def strengths(self, states: Tensor) -> Tensor:
+        return torch.sigmoid(self.strength_projection(states)).transpose(1, 2)  # (B, H, S)
 
     def align(self, query: Tensor, memory: Memory, state: Any = None) -> Tensor:
         assert isinstance(memory, FastMemory)
@@ -216,59 +232,20 @@ class Delta(FastWeights):
         scores = scores * memory.strength.unsqueeze(2)
         return _solve(_corrections(memory.keys, memory.strength), scores, left=False)
 
-    def write(self, memory: FastMemory) -> Tensor:
-        written = self._empty(memory.keys, memory.values)
-        for keys, values, strength in self._chunks(memory):
-            written = written + keys.transpose(-2, -1) @ _correct(written, keys, values, strength)
-        return written  # (B, H, F, E)
+    def change(self, written: Tensor, chunk: FastMemory) -> Tensor:
+        """b_i (v_i - W_{i-1} k_i), by one solve.
 
-    def read_all(self, query: Tensor, memory: FastMemory) -> Tensor:
-        assert memory.written is not None
-        return query @ memory.written.to(query.dtype)
-
-    def read_causal(self, query: Tensor, memory: FastMemory) -> Tensor:
-        written = self._empty(memory.keys, memory.values)
-        read = []
-        for rows, (keys, values, strength) in zip(query.split(CHUNK, 2), self._chunks(memory), strict=True):
-            change = _correct(written, keys, values, strength)
-            read.append(rows @ written + (rows @ keys.transpose(-2, -1)).tril() @ change)
-            written = written + keys.transpose(-2, -1) @ change
-        return torch.cat(read, 2)
+        Yang et al. 2024, 3.2: with u_i = v_i - W_{i-1} k_i, (I + tril(k_i^T k_j b_j, -1)) u = v - K W.
+        """
+        assert chunk.strength is not None
+        missing = chunk.values - chunk.keys @ written.to(chunk.keys.dtype)
+        if missing.shape[2] > 1:  # a lone key, as in a step of a search, has no others beside it
+            missing = _solve(_corrections(chunk.keys, chunk.strength), missing)
+        return missing * chunk.strength.unsqueeze(-1)
 
     def start_self(self, num_rows: int, like: Tensor) -> Tensor:
         """The matrix before the first position: (N, H, F, E)."""
         return like.new_zeros(num_rows, self.num_heads, 2 * self.head_size, self.head_size)
-
-    def step_self(
-        self, states: Tensor, cache: Tensor | LayerCache, position: int | Tensor, turn: Turn | None = None
-    ) -> tuple[Tensor, Tensor | LayerCache]:
-        assert isinstance(cache, Tensor)
-        query, memory = self._prepare_features(states, None, turn, position)
-        assert memory.strength is not None
-        missing = memory.values - memory.keys @ cache
-        cache = cache + memory.keys.transpose(-2, -1) @ (missing * memory.strength.unsqueeze(-1))
-        return self.merge(query @ cache), cache
-
-    def _empty(self, keys: Tensor, values: Tensor) -> Tensor:
-        return values.new_zeros(*keys.shape[:2], keys.shape[-1], values.shape[-1])
-
-    def _chunks(self, memory: FastMemory) -> "zip[tuple[Tensor, Tensor, Tensor]]":
-        assert memory.strength is not None
-        return zip(
-            memory.keys.split(CHUNK, 2),
-            memory.values.split(CHUNK, 2),
-            memory.strength.split(CHUNK, 2),
-            strict=True,
-        )
-
-
-def _correct(written: Tensor, keys: Tensor, values: Tensor, strength: Tensor) -> Tensor:
-    """The change of the matrix by the keys of a chunk, b_i (v_i - W_{i-1} k_i), by one solve: (B, H, C, E).
-
-    Yang et al. 2024, 3.2: with u_i = v_i - W_{i-1} k_i, (I + tril(k_i^T k_j b_j, -1)) u = v - K W.
-    """
-    missing = values - keys @ written.to(keys.dtype)
-    return _solve(_corrections(keys, strength), missing) * strength.unsqueeze(-1)
 
 
 def _corrections(keys: Tensor, strength: Tensor) -> Tensor:
@@ -283,14 +260,3 @@ def _solve(lower: Tensor, right: Tensor, *, left: bool = True) -> Tensor:
         lower.to(dtype), right.to(dtype), upper=False, left=left, unitriangular=True
     )
     return solved.to(right.dtype)
-
-
-def _with_ones(values: Tensor) -> Tensor:
-    """A last column of ones, so that one product sums the numerator and the denominator: (..., E + 1)."""
-    return F.pad(values, (0, 1), value=1.0)
-
-
-def _divide(read: Tensor) -> Tensor:
-    """Numerator (..., E) over denominator, the last column; zeros where nothing was written."""
-    total = read[..., -1:]
-    return read[..., :-1] / torch.where(total > 0, total, 1.0)

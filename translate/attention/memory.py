@@ -164,18 +164,14 @@ def put_rows(held: Any, rows: Tensor, new: Any, count: int) -> Any:
         new: tensors (K, ...).
         count: rows of the result, N at least.
     """
-    if isinstance(held, Tensor):
-        sizes = [count, *(max(pair) for pair in zip(held.shape[1:], new.shape[1:], strict=True))]
-        held = _grown(held, sizes)
-        return held.index_copy_(0, rows, _grown(new, [len(new), *sizes[1:]]))
-    if isinstance(held, tuple):
-        return tuple(put_rows(own, rows, more, count) for own, more in zip(held, new, strict=True))
-    if is_dataclass(held) and not isinstance(held, type):
-        names = [field.name for field in fields(held)]
-        return replace(
-            held, **{name: put_rows(getattr(held, name), rows, getattr(new, name), count) for name in names}
-        )
-    return held
+    others = iter(tensors_of(new))
+
+    def written(own: Tensor) -> Tensor:
+        more = next(others)
+        sizes = [count, *(max(pair) for pair in zip(own.shape[1:], more.shape[1:], strict=True))]
+        return _grown(own, sizes).index_copy_(0, rows, _grown(more, [len(more), *sizes[1:]]))
+
+    return each_tensor(held, written)
 
 
 def _grown(tensor: Tensor, sizes: list[int]) -> Tensor:

@@ -43,6 +43,6 @@ def doctor() -> None:
     console.print(f"float32 products on the CPU: {products}")
     console.print(f"threads: {torch.get_num_threads()}")
     table = Table("kernel", "runs here", "why not", title="attention kernels", title_justify="left")
-    for kernel in kernels(torch.device("cuda" if has_gpu else "cpu")):
-        table.add_row(kernel.name, "yes" if kernel.runs else "no", kernel.reason)
+    for kernel, reason in kernels(torch.device("cuda" if has_gpu else "cpu")).items():
+        table.add_row(kernel, "no" if reason else "yes", reason)
     console.print(table)

@@ -91,18 +91,19 @@ class BahdanauRNN(RecurrentSeq2Seq):
         return DecodeState(0, (hidden,), history)
 
     def advance(
-        self, ids: Tensor, state: DecodeState, encoded: Encoded, *, need_weights: bool
+        self, ids: Tensor, state: DecodeState, encoded: Encoded, shown: int | None = None
     ) -> tuple[Tensor, DecodeState, Tensor | None]:
         embedded, before = self.embed(ids, self.target_embedding), state.tensors[0]
         hidden, context, weights, history = self._advance(
-            embedded, before, encoded, state.attention, need_weights=False, beside=need_weights
+            embedded, before, encoded, state.attention, need_weights=False, beside=shown is not None
         )
         state = DecodeState(state.position + 1, (hidden,), history)
         return self._read(hidden, embedded, context), state, weights
 
     def force(
-        self, encoded: Encoded, target_in: Tensor, *, need_weights: bool
+        self, encoded: Encoded, target_in: Tensor, shown: int | None = None
     ) -> tuple[Tensor, Tensor | None]:
+        need_weights = shown is not None
         embedded = self.embed(target_in, self.target_embedding)
         state = self.start(encoded)
         if self.attention.plain_score == "additive" and recurrent.runs(self.attention.kernel):

@@ -113,17 +113,18 @@ class LuongRNN(RecurrentSeq2Seq):
         return DecodeState(0, (*states, fed), history)
 
     def advance(
-        self, ids: Tensor, state: DecodeState, encoded: Encoded, *, need_weights: bool
+        self, ids: Tensor, state: DecodeState, encoded: Encoded, shown: int | None = None
     ) -> tuple[Tensor, DecodeState, Tensor | None]:
         embedded = self.embed(ids, self.target_embedding)
         read, state, weights = self._advance(
-            embedded, state, encoded, need_weights=False, beside=need_weights
+            embedded, state, encoded, need_weights=False, beside=shown is not None
         )
         return self.dropout(read), state, weights
 
     def force(
-        self, encoded: Encoded, target_in: Tensor, *, need_weights: bool
+        self, encoded: Encoded, target_in: Tensor, shown: int | None = None
     ) -> tuple[Tensor, Tensor | None]:
+        need_weights = shown is not None
         embedded = self.embed(target_in, self.target_embedding)  # (B, T, E)
         state = self.start(encoded)
         if not self.input_feeding and not self.attention.stateful:

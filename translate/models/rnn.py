@@ -16,7 +16,7 @@ from translate.config.files import YAML, from_file
 from translate.config.option_groups import Width, option_group
 from translate.models.embedding import Tie, embeddings
 from translate.models.encoders import Encoder
-from translate.models.seq2seq import DecodeState, Encoded, Seq2Seq, attend_beside, beams, new_output
+from translate.models.seq2seq import Encoded, Seq2Seq, attend_beside, beams, new_output
 from translate.models.sizes import Widths, check_kind, mismatch
 
 
@@ -153,35 +153,10 @@ class RecurrentSeq2Seq(Seq2Seq):
             context, weights = mechanism(query, memory, need_weights=explicit, state=state)
         return context.flatten(0, 1), weights, self.attention.advance(state, weights)
 
-    def step(self, ids: Tensor, state: DecodeState, encoded: Encoded) -> tuple[Tensor, DecodeState]:
-        return self.advance(ids, state, encoded, need_weights=False)[:2]
-
-    def step_with_weights(
-        self, ids: Tensor, state: DecodeState, encoded: Encoded, layer: int
-    ) -> tuple[Tensor, DecodeState, Tensor]:
-        hidden, state, weights = self.advance(ids, state, encoded, need_weights=True)
-        assert weights is not None
-        return hidden, state, weights
-
-    def advance(
-        self, ids: Tensor, state: DecodeState, encoded: Encoded, *, need_weights: bool
-    ) -> tuple[Tensor, DecodeState, Tensor | None]:
-        """One :meth:`step`, with weights (B, H, W, S) on request."""
-        raise NotImplementedError
-
-    def force(
-        self, encoded: Encoded, target_in: Tensor, *, need_weights: bool
-    ) -> tuple[Tensor, Tensor | None]:
-        """Teacher forcing: hidden states (B, T, D), with weights (B, H, T, S) on request."""
-        raise NotImplementedError
-
     def forward(self, source: Tensor, source_mask: Tensor | None, target_in: Tensor) -> Tensor:
         if self.training and self.teacher_forcing < 1.0:
             return self._follow(self.encode(source, source_mask), target_in)
         return super().forward(source, source_mask, target_in)
-
-    def read_target(self, encoded: Encoded, target_in: Tensor) -> Tensor:
-        return self.force(encoded, target_in, need_weights=False)[0]
 
     def source_attention(self, layer: int) -> Attention:
         return self.attention
@@ -201,15 +176,8 @@ class RecurrentSeq2Seq(Seq2Seq):
                 ids = torch.where(forced, reference, predicted)
         return torch.stack(hidden_states, 1)
 
-    def forward_with_weights(
-        self, source: Tensor, source_mask: Tensor | None, target_in: Tensor, layer: int
-    ) -> tuple[Tensor, Tensor]:
-        hidden, weights = self.force(self.encode(source, source_mask), target_in, need_weights=True)
-        assert weights is not None
-        return hidden, weights
-
     def read_weights(self, encoded: Encoded, target_in: Tensor, layers: Sequence[int]) -> list[Tensor]:
-        weights = self.force(encoded, target_in, need_weights=True)[1]
+        weights = self.force(encoded, target_in, 0)[1]
         assert weights is not None
         return [weights.float() for _ in layers]
 

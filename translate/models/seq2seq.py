@@ -157,8 +157,8 @@ def rows_of(sentences: Tensor, width: int) -> Tensor:
 class Seq2Seq(nn.Module):
     """An encoder-decoder with attention.
 
-    A backend defines ``embed_source``, ``encode_embedded``, ``start``, ``step``, ``step_with_weights``,
-    ``read_target``, ``read_weights``, ``forward_with_weights`` and ``source_attention``.
+    A backend defines ``embed_source``, ``encode_embedded``, ``start``, ``advance``, ``force``,
+    ``read_weights`` and ``source_attention``.
     """
 
     output_weight: nn.Parameter  # (V, D)
@@ -228,12 +228,20 @@ class Seq2Seq(nn.Module):
         Returns:
             Hidden states (N, D) for :meth:`logits`, and the next state.
         """
-        raise NotImplementedError
+        return self.advance(ids, state, encoded)[:2]
 
     def step_with_weights(
         self, ids: Tensor, state: DecodeState, encoded: Encoded, layer: int
     ) -> tuple[Tensor, DecodeState, Tensor]:
         """:meth:`step` to the last bit, and the weights (B, H, W, S) of a layer."""
+        hidden, state, weights = self.advance(ids, state, encoded, layer)
+        assert weights is not None
+        return hidden, state, weights
+
+    def advance(
+        self, ids: Tensor, state: DecodeState, encoded: Encoded, shown: int | None = None
+    ) -> tuple[Tensor, DecodeState, Tensor | None]:
+        """:meth:`step`, with the weights (B, H, W, S) of the layer that is ``shown``, if one is."""
         raise NotImplementedError
 
     def forward(self, source: Tensor, source_mask: Tensor | None, target_in: Tensor) -> Tensor:
@@ -242,6 +250,12 @@ class Seq2Seq(nn.Module):
 
     def read_target(self, encoded: Encoded, target_in: Tensor) -> Tensor:
         """:meth:`forward` for a source that is already encoded."""
+        return self.force(encoded, target_in)[0]
+
+    def force(
+        self, encoded: Encoded, target_in: Tensor, shown: int | None = None
+    ) -> tuple[Tensor, Tensor | None]:
+        """:meth:`read_target`, with the weights (B, H, T, S) of the layer that is ``shown``, if one is."""
         raise NotImplementedError
 
     def source_attention(self, layer: int) -> Attention:
@@ -268,7 +282,9 @@ class Seq2Seq(nn.Module):
 
         It serves losses on the attention. Only that layer takes the explicit path.
         """
-        raise NotImplementedError
+        hidden, weights = self.force(self.encode(source, source_mask), target_in, layer)
+        assert weights is not None
+        return hidden, weights
 
     def logits(self, hidden: Tensor) -> Tensor:
         """Scores of the next token: (..., D) -> (..., V)."""

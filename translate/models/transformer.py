@@ -184,17 +184,7 @@ class Transformer(Seq2Seq):
         caches = tuple(layer.self_attention.start_self(encoded.batch_size, like) for layer in self.decoder)
         return DecodeState(0, caches, histories)
 
-    def step(self, ids: Tensor, state: DecodeState, encoded: Encoded) -> tuple[Tensor, DecodeState]:
-        return self._step(ids, state, encoded)[:2]
-
-    def step_with_weights(
-        self, ids: Tensor, state: DecodeState, encoded: Encoded, layer: int
-    ) -> tuple[Tensor, DecodeState, Tensor]:
-        hidden, state, weights = self._step(ids, state, encoded, layer)
-        assert weights is not None
-        return hidden, state, weights
-
-    def _step(
+    def advance(
         self, ids: Tensor, state: DecodeState, encoded: Encoded, shown: int | None = None
     ) -> tuple[Tensor, DecodeState, Tensor | None]:
         position, held = state.position, state.tensors
@@ -215,25 +205,17 @@ class Transformer(Seq2Seq):
         kept = state.tensors if paths is not None else tuple(caches)
         return self.decoder_norm(states).squeeze(1), DecodeState(position + 1, kept, tuple(histories)), found
 
-    def read_target(self, encoded: Encoded, target_in: Tensor) -> Tensor:
-        return self._force(encoded, target_in, {})
-
     def source_attention(self, layer: int) -> Attention:
         return self.decoder[layer].source_attention
 
-    def forward_with_weights(
-        self, source: Tensor, source_mask: Tensor | None, target_in: Tensor, layer: int
-    ) -> tuple[Tensor, Tensor]:
-        weights: list[Tensor] = []
-        hidden = self._force(self.encode(source, source_mask), target_in, {layer: weights})
-        return hidden, weights[0]
-
-    def _force(self, encoded: Encoded, target_in: Tensor, weights: dict[int, list[Tensor]]) -> Tensor:
-        states = self._embed_target(target_in, 0)
+    def force(
+        self, encoded: Encoded, target_in: Tensor, shown: int | None = None
+    ) -> tuple[Tensor, Tensor | None]:
+        states, weights = self._embed_target(target_in, 0), list[Tensor]()
         # Padding stands at the end, where causality hides it; nothing reads its rows.
         for index, (layer, memory) in enumerate(zip(self.decoder, encoded.memories, strict=True)):
-            states = layer(states, None, memory, weights.get(index))
-        return self.decoder_norm(states)
+            states = layer(states, None, memory, weights if index == shown else None)
+        return self.decoder_norm(states), weights[0] if weights else None
 
     def read_weights(self, encoded: Encoded, target_in: Tensor, layers: Sequence[int]) -> list[Tensor]:
         states = self._embed_target(target_in, 0)

@@ -59,27 +59,47 @@ class _ChunkedScores(torch.autograd.Function):
     def forward(ctx: Any, query: Tensor, keys: Tensor, direction: Tensor) -> Tensor:
         query, keys = 2 * query, 2 * keys
         ctx.save_for_backward(query, keys, direction)
-        scores = keys.new_empty(query.shape[0], query.shape[1], keys.shape[1])
-        for part in chunks(query, keys):
-            scores[part] = _logistic(query, keys, part) @ direction
-        return scores.mul_(2).sub_(direction.sum())
+        return chunked_scores(query, keys, direction)
 
     @staticmethod
     def backward(ctx: Any, *outer: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """dv = sum g (2 z - 1), dq = 4 v sum_s g z (1 - z), dk = 4 v sum_t g z (1 - z)."""
         query, keys, direction = ctx.saved_tensors
-        gradient = outer[0].contiguous()
-        of_query, of_direction = torch.empty_like(query), torch.zeros_like(direction)
-        of_keys = torch.zeros_like(keys)
-        for part in chunks(query, keys):
-            slope = gradient[part]
-            logistic = _logistic(query, keys, part)  # (b, t, S, A)
-            of_direction += slope.reshape(-1) @ logistic.flatten(0, 2)
-            rising = torch.addcmul(logistic, logistic, logistic, value=-1).mul_(slope.unsqueeze(-1))
-            of_query[part] = rising.sum(2)
-            of_keys[part.sentences] += rising.sum(1)
-        outward = 4 * direction
-        return of_query.mul_(outward), of_keys.mul_(outward), 2 * of_direction - gradient.sum()
+        of_query, of_keys = torch.empty_like(query), torch.zeros_like(keys)
+        of_direction, slope = torch.zeros_like(direction), 4 * direction
+        scores_backward(query, keys, outer[0].contiguous(), of_query, of_keys, of_direction)
+        return of_query.mul_(slope), of_keys.mul_(slope), of_direction
+
+
+def chunked_scores(query: Tensor, keys: Tensor, direction: Tensor) -> Tensor:
+    """Scores (B, T, S) from 2 q (B, T, A) and 2 k (B, S, A)."""
+    scores = keys.new_empty(query.shape[0], query.shape[1], keys.shape[1])
+    for part in chunks(query, keys):
+        scores[part] = _logistic(query, keys, part) @ direction
+    return scores.mul_(2).sub_(direction.sum())
+
+
+def scores_backward(
+    query: Tensor, keys: Tensor, of_scores: Tensor, of_query: Tensor, of_keys: Tensor, of_direction: Tensor
+) -> None:
+    """The gradient of :func:`chunked_scores` for g = ``of_scores``, (B, T, S).
+
+    Args:
+        query: 2 q, (B, T, A).
+        keys: 2 k, (B, S, A).
+        of_scores: g.
+        of_query: receives sum_s g z (1 - z), (B, T, A), which is to be multiplied by 4 v.
+        of_keys: sum_t g z (1 - z) is added to it, (B, S, A); the same.
+        of_direction: sum g (2 z - 1) is added to it, (A,).
+    """
+    for part in chunks(query, keys):
+        slope = of_scores[part]
+        logistic = _logistic(query, keys, part)  # (b, t, S, A)
+        of_direction.add_(slope.reshape(-1) @ logistic.flatten(0, 2), alpha=2)
+        rising = torch.addcmul(logistic, logistic, logistic, value=-1).mul_(slope.unsqueeze(-1))
+        torch.sum(rising, 2, out=of_query[part])
+        # The sum over one query would be a copy.
+        of_keys[part.sentences].add_(rising.sum(1) if rising.shape[1] > 1 else rising.squeeze(1))
+    of_direction.sub_(of_scores.sum())
 
 
 def _logistic(query: Tensor, keys: Tensor, part: Chunk) -> Tensor:

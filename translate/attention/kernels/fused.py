@@ -10,7 +10,7 @@ import functools
 import threading
 import warnings
 from collections.abc import Collection
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -37,14 +37,6 @@ ADDITIVE_KERNELS = ("auto", "chunked", "explicit")
 FEW = 160  # scores of a head up to which the explicit path is as quick, in a search on a CPU
 SHORT = 512 * 512  # scores of a head up to which it is quicker in training in half precision on a CPU
 SHORT_IN_ONEDNN = 200 * 200  # the same in float32, where oneDNN multiplies
-
-
-class KernelStatus(NamedTuple):
-    """Whether a kernel runs on a device, and why not."""
-
-    name: str
-    runs: bool
-    reason: str
 
 
 def check_kernel(kernel: str, mechanism: str, allowed: Collection[str], why: str) -> str:
@@ -226,8 +218,10 @@ def _failure(kernel: str, device: torch.device, dtype: torch.dtype) -> str:
     return ""
 
 
-def kernels(device: torch.device) -> list[KernelStatus]:
-    """The kernels of dot products, tried forward and backward on a small input, and of additive scores."""
+def kernels(device: torch.device) -> dict[str, str]:
+    """Why each kernel does not run on a device, forward and backward on a small input; empty if it runs.
+
+    They are those of dot products, and of additive scores.
+    """
     dtype = torch.bfloat16 if device.type == "cuda" else torch.float32
-    reasons = {name: _failure(name, device, dtype) for name in KERNELS[1:]} | {"chunked": ""}
-    return [KernelStatus(name, not reason, reason) for name, reason in reasons.items()]
+    return {name: _failure(name, device, dtype) for name in KERNELS[1:]} | {"chunked": ""}

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
 from translate.attention.kernels import SWITCH
-from translate.attention.kernels.additive import chunks
+from translate.attention.kernels.additive import chunked_scores, scores_backward
 from translate.attention.kernels.cells import CELLS
 
 WEIGHTS = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
@@ -181,7 +181,8 @@ class _AttendThenStep(torch.autograd.Function):
         weights, doubled = _room_for_weights(embedded, keys), 2 * keys
         for t in range(len(queries)):
             queries[t].addmm_(steps.before(t), query_weight.t())
-            _softmax_into(weights[t], _scores(queries[t], doubled, direction), hidden_keys)
+            scores = chunked_scores(2 * queries[t].unsqueeze(1), doubled, direction)
+            _softmax_into(weights[t], scores.squeeze(1), hidden_keys)
             steps.fed(t).copy_((weights[t].unsqueeze(1).to(values.dtype) @ values).squeeze(1))
             steps.forward(t)
         ctx.steps = steps
@@ -204,7 +205,8 @@ class _AttendThenStep(torch.autograd.Function):
             steps.backward(t, of_state[:, steps.fed_size :] + of_hiddens[t], of_state)
             of_contexts[t].add_(of_state[:, : steps.fed_size])
             of_scores = _of_scores(weights[t], of_contexts[t], values, of_weights[t]).to(doubled.dtype)
-            _scores_backward(queries[t], doubled, of_scores, of_queries[t], of_keys, of_direction)
+            doubled_query, of_query = 2 * queries[t].unsqueeze(1), of_queries[t].unsqueeze(1)
+            scores_backward(doubled_query, doubled, of_scores.unsqueeze(1), of_query, of_keys, of_direction)
             of_queries[t].mul_(slope)
             of_state[:, steps.fed_size :].addmm_(of_queries[t], query_weight)
         before = steps.states[:-1, :, steps.fed_size :]
@@ -282,35 +284,3 @@ def _of_scores(weights: Tensor, of_context: Tensor, values: Tensor, of_weights: 
     total = (values @ of_context.unsqueeze(2)).squeeze(2) + of_weights
     total.mul_(weights)
     return torch.addcmul(total, weights, total.sum(1, keepdim=True), value=-1)
-
-
-def _scores(query: Tensor, doubled: Tensor, direction: Tensor) -> Tensor:
-    """v^T tanh(q + k) = 2 v^T sigmoid(2 q + 2 k) - sum(v), (B, S), from 2 k (B, S, A)."""
-    scores, twice = query.new_empty(doubled.shape[:2]), 2 * query
-    for part, _ in chunks(twice.unsqueeze(1), doubled):
-        scores[part] = (twice[part].unsqueeze(1) + doubled[part]).sigmoid_() @ direction
-    return scores.mul_(2).sub_(direction.sum())
-
-
-def _scores_backward(
-    query: Tensor, doubled: Tensor, of_scores: Tensor, of_query: Tensor, of_keys: Tensor, of_direction: Tensor
-) -> None:
-    """The gradient of :func:`_scores` for g = ``of_scores``, z = sigmoid(2 q + 2 k).
-
-    Args:
-        query: q, (B, A).
-        doubled: 2 k, (B, S, A).
-        of_scores: g, (B, S).
-        of_query: receives sum_s g z (1 - z), (B, A), which is to be multiplied by 4 v.
-        of_keys: g z (1 - z) is added to it, (B, S, A); the same.
-        of_direction: sum g (2 z - 1) is added to it, (A,).
-    """
-    twice = 2 * query
-    for part, _ in chunks(twice.unsqueeze(1), doubled):
-        slope = of_scores[part]
-        logistic = (twice[part].unsqueeze(1) + doubled[part]).sigmoid_()  # (b, S, A)
-        of_direction.add_(slope.flatten() @ logistic.flatten(0, 1), alpha=2)
-        rising = torch.addcmul(logistic, logistic, logistic, value=-1).mul_(slope.unsqueeze(2))
-        torch.sum(rising, 1, out=of_query[part])
-        of_keys[part].add_(rising)
-    of_direction.sub_(of_scores.sum())
