@@ -278,6 +278,8 @@ def test_many_lines_in_another_language_are_told(
     files = ("--source", source, "--reference", reference)
     assert says in translate_command("evaluate", run, *files, "--beam-size", 1).err
     assert says in translate_command("compare", f"a={reference}", run, *files, "--beam-size", 1).err
+    told = translate_command("align", "corpus", run, "--source", source, "--target", reference).err
+    assert told == f"{says}\nwarning: most translations look like English, and the run writes French\n"
 
 
 def test_a_run_is_no_sentence(run: Path, translate_command: Command) -> None:

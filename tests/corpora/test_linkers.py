@@ -12,8 +12,8 @@ from translate.corpora.corpus import Corpus
 from translate.corpora.linkers import (
     WrittenLinks,
     check_links,
+    correspondence_notes,
     estimated,
-    fit_together,
     has_gaps,
     sample_of,
 )
@@ -116,8 +116,8 @@ def test_pairs_without_written_links_are_left_to_others() -> None:
 
 
 def test_links_between_white_space_are_found_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """`it's` is two words here, and the full stop another one."""
-    split = Split(["it's red."] * 30, ["c' est rouge."] * 30)
+    """`(it` is two words here, and the full stop another one."""
+    split = Split(["(it red."] * 30, ["c' est rouge."] * 30)
     corpus, path = Corpus("own", "en", "fr", split, None, None, {}), tmp_path / "links"
     path.write_text("0-0 0-1 1-2\n" * 30)
     check_links(path, corpus, whitespace=True)
@@ -136,10 +136,17 @@ def test_links_between_white_space_are_found_out(tmp_path: Path, capsys: pytest.
         check_links(path, corpus, whitespace=False)
 
 
-def test_lines_that_have_slipped_do_not_fit() -> None:
+def test_lines_that_have_slipped_are_found() -> None:
     pairs = generate(1100, 0, 0, 1, target="fr")["train"]
     sources, targets = [pair.source for pair in pairs], [pair.target for pair in pairs]
-    assert fit_together(Split(sources, targets))
-    assert not fit_together(Split(sources[1:], targets[:-1]))
-    assert fit_together(Split(sources[1:900], targets[:899]))  # so few do not tell
-    assert fit_together(Split(["a " * 61] * 1000, ["b " * 61] * 1000))  # nor so long ones
+    assert correspondence_notes(Split(sources, targets)) == []
+    (told,) = correspondence_notes(Split(sources[1:], targets[:-1]))
+    assert told.startswith(
+        "warning: pairs 1 to 1,099 of 1,099 fit the translations of their neighbours as well"
+    )
+    (told,) = correspondence_notes(Split([*sources[:550], *sources[551:]], targets[:-1]))
+    begin = int(told.removeprefix("warning: pairs ").partition(" ")[0])
+    assert 440 <= begin <= 660
+    assert " to 1,099 of 1,099 fit " in told
+    assert correspondence_notes(Split(sources[1:900], targets[:899])) == []  # so few do not tell
+    assert correspondence_notes(Split(["a " * 61] * 1000, ["b " * 61] * 1000)) == []  # nor so long ones

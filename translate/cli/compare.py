@@ -24,7 +24,7 @@ from translate.cli.options import (
     print_engine,
     run_names,
     tagged,
-    warn_of_language,
+    warn_of_languages,
     with_groups,
 )
 from translate.cli.test_sets import EvaluationFiles, EvaluationSet, seen_line, seen_scores
@@ -103,7 +103,7 @@ def compare(
     for path in runs.values():
         check_direction(path, test.name, "--reference", *(files.reference or ()))
     for path in islice(runs.values(), 1):
-        warn_of_language(test.source, languages_of(path)[0])
+        warn_of_languages(languages_of(path), test.source, *test.references[:1])
     record = _record(given, test, comparing, machine)
     print_result(record, _lines(record), as_json=as_json)
     if comparing.figure:

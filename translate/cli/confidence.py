@@ -4,7 +4,15 @@ from dataclasses import asdict
 
 from translate.cli.align.options import DataFromRun, SourceFile, TargetFile
 from translate.cli.console import print_result, print_warnings
-from translate.cli.options import AsJson, MachineOptions, Run, check_direction, with_groups
+from translate.cli.options import (
+    AsJson,
+    MachineOptions,
+    Run,
+    check_direction,
+    languages_of,
+    warn_of_languages,
+    with_groups,
+)
 from translate.errors import UserError
 
 
@@ -42,6 +50,7 @@ def confidence(
         check_direction(run, source, "--reference", reference)
         names = f"{source.name} and {reference.name}"  # clients of the server read them
         pairs = pairs_of_files(source, reference, None)._replace(name=names)
+        warn_of_languages(languages_of(run), pairs.source, pairs.target)
     translator = machine.load(run)
     found = count(translator, pairs.source, pairs.target, pairs.name, pairs.context)
     place = store(run, found, translator.model)

@@ -21,7 +21,7 @@ from translate.cli.options import (
     option,
     print_engine,
     tagged,
-    warn_of_language,
+    warn_of_languages,
     with_groups,
 )
 from translate.cli.source_options import most_context, other_length
@@ -134,7 +134,7 @@ def evaluate(
     for source in files.source or ():
         check_direction(run, source, "--reference", *(files.reference or ()))
     for test in tests:
-        warn_of_language(test.source, languages_of(run)[0])
+        warn_of_languages(languages_of(run), test.source, *test.references[:1])
     translator = machine.load_ensemble(run, scoring.ensemble)
     print_engine(translator.engine)
     if scoring.documents:

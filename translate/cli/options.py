@@ -13,7 +13,7 @@ import typer
 from translate.cli.console import print_note, print_warning
 from translate.config.names import is_code, listed, shorten, shown_path
 from translate.errors import UserError
-from translate.text.languages import NAMES, base, language_name, likely_languages
+from translate.text.languages import base, language_name, likely_languages, other_than
 
 if TYPE_CHECKING:
     from translate.search.ctranslate2.choosing import EngineChoice
@@ -256,13 +256,18 @@ def languages_of(run: Path) -> tuple[str, str]:
     return source if isinstance(source, str) else "", target if isinstance(target, str) else ""
 
 
-def warn_of_language(lines: Sequence[str], language: str) -> None:
-    """Warn if many lines look like another language than a run reads: it takes any letters for its own."""
-    expected, (found,) = base(language), likely_languages(lines)
-    if expected in NAMES and found not in (None, expected):
-        print_warning(
-            f"most lines look like {language_name(str(found))}, and the run reads {language_name(expected)}"
-        )
+def warn_of_languages(languages: Sequence[str], *sides: Sequence[str]) -> None:
+    """Warn if many lines look like another language than a run reads or writes: it takes any letters.
+
+    Args:
+        languages: of the run.
+        sides: its sources, and perhaps their translations.
+    """
+    names = ("lines", "reads"), ("translations", "writes")
+    for (lines, does), language, found in zip(names, languages, likely_languages(*sides)):
+        if other_than(language, found):
+            seen, expected = language_name(str(found)), language_name(base(language))
+            print_warning(f"most {lines} look like {seen}, and the run {does} {expected}")
 
 
 def check_direction(run: Path, source: str | Path, other: str, *targets: Path) -> None:

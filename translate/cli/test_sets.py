@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
-from translate.cli.options import check_direction, languages_of, option
+from translate.cli.options import check_direction, languages_of, option, warn_of_languages
 from translate.config.names import shown_path
 from translate.errors import UserError
 
@@ -96,16 +96,19 @@ def read_pairs(run: Path, source: Path, target: Path | None) -> tuple[Sequence[s
     """Both sides of pairs for a run: of two files, or of the table ``source``."""
     from translate.corpora.local_files import pair_of
 
-    if target is not None:
-        check_direction(run, source, "--target", target)
-        split = pair_of(source, target)
-        return split.source, split.target
-    if not _is_table(source):
+    if target is None and not _is_table(source):
         raise UserError(
             f"missing option --target: the translations of {shown_path(source)}, which is no table"
         )
-    found = _of_table(source, languages_of(run))
-    return found.source, found.references[0]
+    if target is None:
+        table = _of_table(source, languages_of(run))
+        sides = table.source, table.references[0]
+    else:
+        check_direction(run, source, "--target", target)
+        split = pair_of(source, target)
+        sides = split.source, split.target
+    warn_of_languages(languages_of(run), *sides)
+    return sides
 
 
 def _is_table(path: Path) -> bool:

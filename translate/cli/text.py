@@ -28,7 +28,7 @@ from translate.cli.options import (
     TranslationMachine,
     note_unfinished,
     print_engine,
-    warn_of_language,
+    warn_of_languages,
     with_groups,
 )
 from translate.cli.source_options import LineInDocument, PictureInput, TextDocuments
@@ -43,7 +43,7 @@ from translate.cli.text_options import (
 )
 from translate.config.names import counted, shorten, shown_path
 from translate.errors import LineError, UserError
-from translate.text.languages import FEWEST
+from translate.text.languages import SOME
 from translate.text.markup import find_markup
 from translate.text.sentences import split
 
@@ -131,9 +131,9 @@ def text(
         translator.warnings,
         stream=sentences is None or sentences == ["-"],
     )
-    bar, reading, many = progress(), Counter[str](), list[LineInDocument]()
+    bar, reading, first = progress(), Counter[str](), list[str]()
     for block in documents.follow(_blocks(sentences, reading), most):
-        many = many or (block if len(block) >= FEWEST else [])
+        first += [line.text for line in block][: SOME - len(first)]
         for row in tolerant.rows(block):
             print(row)
         sys.stdout.flush()
@@ -141,8 +141,8 @@ def text(
     bar.close()
     translator.warnings.update(reading)
     print_warnings(translator)
-    if many and not reading and translator.reads == "text":
-        warn_of_language([line.text for line in many], translator.languages[0])
+    if not reading and translator.reads == "text":
+        warn_of_languages(translator.languages, first)
     tolerant.end()
 
 

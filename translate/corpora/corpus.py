@@ -15,6 +15,7 @@ from translate.corpora import mixture
 from translate.corpora.filters import REASONS, filter_pairs, hold_out, overlap_of, with_sources_of
 from translate.corpora.hub import load_clone, load_hub
 from translate.corpora.languages import named_by_lines
+from translate.corpora.linkers import correspondence_notes
 from translate.corpora.local_files import check_present, languages_in, load_directory, load_files
 from translate.corpora.mixture import Mixture
 from translate.corpora.prepared import MANIFEST, read_prepared
@@ -165,8 +166,8 @@ def _completed(
     if len(train) and all(source == target for source, target in islice(zip(train.source, train.target), 99)):
         told.append("warning: source and target are the same; expected a text and its translation")
     if data.kind not in ("grammar", "scenes") and data.read == "text":
-        languages, found = named_by_lines(data, languages, train)
-        told += found
+        languages, found = named_by_lines(data, languages, train, others)
+        told += [*found, *correspondence_notes(train)]
     return Corpus(data.name, *languages, train, validation, test, {"train": dropped}, tuple(told), num_read)
 
 

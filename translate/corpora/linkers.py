@@ -3,26 +3,28 @@
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from translate.config.names import counted
 from translate.corpora.columns import ROWS, Column, stored_lines
-from translate.corpora.corpus import Corpus
 from translate.corpora.split import Split
 from translate.errors import UserError
+from translate.links.correspondence import parts_apart
 from translate.links.fixed_aligner import Words, first_pairs, learn_aligner
 from translate.links.links import Links, parse_gold
 from translate.links.statistical import KnownLinks, estimate_links
 from translate.text.words import split_tagged
 
+if TYPE_CHECKING:
+    from translate.corpora.corpus import Corpus
+
 # Possible links (words of one side times the other's) from which links are estimated.
 MOST_LINKS = 12_000_000
 MEASURED = 10_000  # pairs that tell how many possible links a corpus has, and which words written links count
 SUSPICIOUS = 20  # pairs among them with words behind, none of which is linked
-# Pairs and their possible links that tell whether they fit, and how many times as many links they then have.
-FEWEST, FITTING, FITTED = 1_000, 200_000, 1.1
+FEWEST, JUDGED_LINKS = 1_000, 400_000  # pairs, and possible links of some, that tell whether lines correspond
 LONGEST = 60  # words of a side of a pair of the sample; longer pairs say little for their many links
 
 # Gives the links of a block of pairs from the index of its first training pair and the words of both sides;
@@ -61,7 +63,7 @@ class WrittenLinks:
         return found
 
 
-def links_of_file(path: Path, corpus: Corpus) -> WrittenLinks:
+def links_of_file(path: Path, corpus: "Corpus") -> WrittenLinks:
     """The links of a file with one line a pair, of the training split as it is or before it was filtered.
 
     Raises:
@@ -80,7 +82,7 @@ def links_of_file(path: Path, corpus: Corpus) -> WrittenLinks:
     return WrittenLinks(lines, f"{path}, line ", numbers)
 
 
-def check_links(path: Path, corpus: Corpus, *, whitespace: bool) -> None:
+def check_links(path: Path, corpus: "Corpus", *, whitespace: bool) -> None:
     """Read the links of the first pairs of a file; warn if they seem to count words between white space.
 
     Raises:
@@ -143,17 +145,18 @@ def sample_of(
     return LinkSample(_folded(source), _folded(target), whole=False)
 
 
-def fit_together(split: Split) -> bool:
-    """Whether the sides of some pairs have more word links than after one side has slipped by a line.
-
-    Pairs of five corpora had 1.3 to 2.3 times as many, and 1.0 times where the lines had slipped before.
-    """
+def correspondence_notes(split: Split) -> list[str]:
+    """A warning for each part of a corpus where one side seems to have slipped by a line."""
     if len(split) < FEWEST:  # which do not tell
-        return True
-    sample = sample_of(split, FITTING, whitespace=False)
-    slipped = [*sample.targets[1:], *sample.targets[:1]]
-    own, others = (sum(map(len, estimate_links(sample.sources, side))) for side in (sample.targets, slipped))
-    return own > FITTED * others or not own  # sentences too long to be looked at do not tell either
+        return []
+    sample = sample_of(split, JUDGED_LINKS, whitespace=False)
+    count = len(sample.sources)
+    return [
+        f"warning: pairs {begin * len(split) // count + 1:,} to {end * len(split) // count:,} of "
+        f"{len(split):,} fit the translations of their neighbours as well as their own: has a side slipped "
+        "there by a line?"
+        for begin, end in parts_apart(_folded(sample.sources), _folded(sample.targets))
+    ]
 
 
 def estimated(sample: LinkSample, known: KnownLinks | None) -> Linker:

@@ -17,7 +17,6 @@ from translate.corpora.batching import collate, plan_batches
 from translate.corpora.corpus import Corpus, Split
 from translate.corpora.document_rows import split_context, with_context
 from translate.corpora.images.line import sentences_of
-from translate.corpora.linkers import fit_together
 from translate.evaluation.scores import ambiguous_scores, bleu_score, corpus_scores, score_lines
 from translate.models.seq2seq import evaluation_mode
 from translate.runs.calibration import better_choice, choose_alignment, pairs_of_corpus, pairs_of_split, store
@@ -208,9 +207,6 @@ def finish(
     print(*final_lines(scores.get("test")), sep="\n")
     _print_warnings("test", translator.warnings, translator)
     print(f"model card {directory.card}")
-    chance = settings.training.best_metric == "bleu" and not any(value for value, *_ in progress.best)
-    if chance and settings.data.read == "text" and not fit_together(corpus.train):
-        print("warning: the pairs fit no better than if a side had slipped by a line: do they correspond?")
     changes = changes_since_start(progress, directory, corpus.validation)
     sources = islice((corpus.test or corpus.validation or corpus.train).source, MOST_TRIED)
     short = [line for line in sources if len(line) <= LONGEST_TRIED and line.isprintable() and line.strip()]

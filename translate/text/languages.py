@@ -41,6 +41,7 @@ _WORLD = (
     "sv ta th tr uk ur vi zh"
 )
 LETTERS = 8  # that tell something: names and abbreviations are Latin in every language
+_NEAR = ("no", "nb", "nn", "da"), ("hr", "sr", "bs", "sl"), ("id", "ms"), ("pt", "gl")  # taken for each other
 _CODE_OF = {name.casefold(): code for code, names in NAMES.items() for name in names}
 
 
@@ -130,13 +131,20 @@ def likely_languages(*sides: Sequence[str]) -> list[str | None]:
     """The language, one of ``NAMES``, that most lines of each side are in; ``None`` of few, or if unsure."""
     identifier = None
     with suppress(OSError):  # it unpacks its model to the disk, which may be full
-        identifier = build_identifier([*NAMES]) if len(sides[0]) >= FEWEST else None
-    if identifier is None:
-        return [None] * len(sides)
+        identifier = build_identifier([*NAMES]) if any(len(lines) >= FEWEST for lines in sides) else None
     found = list[str | None]()
     for lines in sides:
+        if identifier is None or len(lines) < FEWEST:
+            found.append(None)
+            continue
         some = lines[:: len(lines) // SOME or 1]
         texts = [" ".join(some[begin : begin + JOINED]) for begin in range(0, len(some), JOINED)]
         ((language, count),) = Counter(identifier.classify(text)[0] for text in texts).most_common(1)
         found.append(language if count >= MOST * len(texts) else None)
     return found
+
+
+def other_than(code: str, likely: str | None) -> bool:
+    """Whether a language that most lines are in, one of :func:`likely_languages`, is none of a code."""
+    near = next((group for group in _NEAR if base(code) in group), (base(code),))
+    return base(code) in NAMES and likely is not None and likely not in near

@@ -13,7 +13,9 @@ from translate.cli.options import (
     Run,
     check_direction,
     flag,
+    languages_of,
     option,
+    warn_of_languages,
     with_groups,
 )
 from translate.config.names import counted
@@ -59,9 +61,11 @@ class JudgedPairs:
         if self.source is None or self.target is None:
             return pairs_of_run(RunDirectory(run), plugins, trusted=self.data_from_run)
         check_direction(run, self.source, "--target", self.target)
-        return pairs_of_files(
+        pairs = pairs_of_files(
             self.source, self.target, self.gold, one_based=self.one_based, whitespace=self.whitespace
         )
+        warn_of_languages(languages_of(run), pairs.source, pairs.target)
+        return pairs
 
 
 @with_groups

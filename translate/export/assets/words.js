@@ -6,12 +6,15 @@ export const SPACE = "\\t-\\r\\x1c-\\x20\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\
 const WORD = "\\p{L}\\p{N}_";
 const MARK = "(?![\\u{1f000}-\\u{10ffff}])[\\p{Mn}\\p{Mc}]";
 const CLITICS = "t-(?:il|elle|on)|la|le|les|lui|leur|moi|toi|nous|vous|y|en|je|tu|il|elle|on|ils|elles|ce";
-// What a letter of a clitic stands for beside itself and its capital.
+const ENDINGS = "t|s|d|m|re|ve|ll"; // of English contractions
+// What a letter of these stands for beside itself and its capital.
 const CASES = { i: "İı", s: "ſ" };
 
 const letter = `(?:(?![${UNSPACED}])(?:[${WORD}\\u200c\\u200d]|${MARK}))`;
-const either = CLITICS.replace(/(?<!\()[a-z]/g, (one) => `[${one}${one.toUpperCase()}${CASES[one] || ""}]`);
-const clitic = `-(?:${either})(?!${letter}|['’])`;
+const either = (parts) =>
+  parts.replace(/(?<!\()[a-z]/g, (one) => `[${one}${one.toUpperCase()}${CASES[one] || ""}]`);
+const alone = `(?!${letter}|['’])`;
+const clitic = `-(?:${either(CLITICS)})${alone}`;
 const sign = `[^${WORD}${SPACE}]`;
 const PATTERN = [
   clitic,
@@ -19,7 +22,7 @@ const PATTERN = [
   `[${UNSPACED}](?:${MARK}|\\u200d)*`,
   "[\\u{1f1e6}-\\u{1f1ff}]{2}",
   "\\p{Nd}+(?:[.,:]\\p{Nd}+)+",
-  `${letter}+(?:(?!${clitic})-${letter}+)*['’]?`,
+  `${letter}+(?:(?!${clitic})-${letter}+)*(?:['’](?:${either(ENDINGS)})${alone}|['’])?`,
   `(?<sign>${sign})(?:\\k<sign>|${MARK}|[\\u200c\\u{1f3fb}-\\u{1f3ff}]|\\u200d(?:${sign})?)*`,
 ].join("|");
 
