@@ -15,7 +15,6 @@ from translate.corpora import mixture
 from translate.corpora.filters import REASONS, filter_pairs, hold_out, overlap_of, with_sources_of
 from translate.corpora.hub import load_clone, load_hub
 from translate.corpora.languages import named_by_lines
-from translate.corpora.linkers import correspondence_notes
 from translate.corpora.local_files import check_present, languages_in, load_directory, load_files
 from translate.corpora.mixture import Mixture
 from translate.corpora.prepared import MANIFEST, read_prepared
@@ -167,7 +166,7 @@ def _completed(
         told.append("warning: source and target are the same; expected a text and its translation")
     if data.kind not in ("grammar", "scenes") and data.read == "text":
         languages, found = named_by_lines(data, languages, train, others)
-        told += [*found, *correspondence_notes(train)]
+        told += found
     return Corpus(data.name, *languages, train, validation, test, {"train": dropped}, tuple(told), num_read)
 
 

@@ -3,12 +3,13 @@
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from translate.config.names import counted
 from translate.corpora.columns import ROWS, Column, stored_lines
+from translate.corpora.corpus import Corpus
 from translate.corpora.split import Split
 from translate.errors import UserError
 from translate.links.correspondence import parts_apart
@@ -16,9 +17,6 @@ from translate.links.fixed_aligner import Words, first_pairs, learn_aligner
 from translate.links.links import Links, parse_gold
 from translate.links.statistical import KnownLinks, estimate_links
 from translate.text.words import split_tagged
-
-if TYPE_CHECKING:
-    from translate.corpora.corpus import Corpus
 
 # Possible links (words of one side times the other's) from which links are estimated.
 MOST_LINKS = 12_000_000
@@ -63,7 +61,7 @@ class WrittenLinks:
         return found
 
 
-def links_of_file(path: Path, corpus: "Corpus") -> WrittenLinks:
+def links_of_file(path: Path, corpus: Corpus) -> WrittenLinks:
     """The links of a file with one line a pair, of the training split as it is or before it was filtered.
 
     Raises:
@@ -82,7 +80,7 @@ def links_of_file(path: Path, corpus: "Corpus") -> WrittenLinks:
     return WrittenLinks(lines, f"{path}, line ", numbers)
 
 
-def check_links(path: Path, corpus: "Corpus", *, whitespace: bool) -> None:
+def check_links(path: Path, corpus: Corpus, *, whitespace: bool) -> None:
     """Read the links of the first pairs of a file; warn if they seem to count words between white space.
 
     Raises:

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow
 import pyarrow.compute
 
+from translate.links.correspondence import parts_apart
 from translate.links.fixed_aligner import FixedAligner, Numbered, first_pairs, learn_aligner
 from translate.links.links import format_pharaoh
 from translate.links.translation_probability import Evidence, TranslationRegression, learn_regression
@@ -32,6 +33,7 @@ ALIGNER, REGRESSION = "links.npz", "regression.npz"
 MAX_SAMPLE_WORDS = 60  # of a side of a pair from which the translations of words are learnt
 HMM_ROUNDS = 3  # of training after model 1
 HELD_PAIRS = 4_000  # of the sample, from which the regression learns; at most a fifth
+JUDGED_PAIRS = 6_000  # of the sample, that tell whether the lines of a corpus correspond
 LINK_BYTES = 24  # that a possible link needs
 PROCESS_BYTES = 200 << 20  # that the process needs beside them
 LEAST_LINKS = 100_000
@@ -45,11 +47,13 @@ class Learnt(NamedTuple):
         pairs: number that taught the aligner; 0 if there is none.
         limited: whether memory left out some that the recipe asks for.
         regression: whether there were enough pairs for one.
+        apart: for each part of a corpus where a side seems to have slipped its name, first and last line.
     """
 
     pairs: int
     limited: bool
     regression: bool
+    apart: list[tuple[str, int, int]]
 
 
 def links_within(memory: int) -> int:
@@ -64,7 +68,8 @@ def learn_sample(executor: Executor, view: str, links: LinkConfig, folder: Path)
     lengths, or what the executor's memory has room for; the regression learns from the pairs that follow.
     """
     table = executor.table(
-        f"SELECT source, target FROM {view} WHERE greatest(source_words, target_words) <= {MAX_SAMPLE_WORDS} "
+        f"SELECT source, target, corpus, line FROM {view} "
+        f"WHERE greatest(source_words, target_words) <= {MAX_SAMPLE_WORDS} "
         f"ORDER BY order_key, row LIMIT {links.sample_pairs + HELD_PAIRS}"
     )
     job = table, links, links_within(executor.memory), folder
@@ -85,7 +90,7 @@ def learn(table: pyarrow.Table, links: LinkConfig, most_links: int, folder: Path
     count = min(links.sample_pairs, len(table) - min(HELD_PAIRS, len(table) // 5))
     sources, targets = first_pairs(islice(pairs, count), min(links.sample_links, most_links))
     if not any(source and target for source, target in zip(sources, targets)):
-        return Learnt(0, limited=False, regression=False)
+        return Learnt(0, limited=False, regression=False, apart=[])
     aligner = learn_aligner(sources, targets, hmm_rounds=HMM_ROUNDS)
     limited, learnt = len(sources) < count and most_links < links.sample_links, len(sources)
     held = list(islice(pairs, HELD_PAIRS))
@@ -96,7 +101,19 @@ def learn(table: pyarrow.Table, links: LinkConfig, most_links: int, folder: Path
             found.save(new)
     with aside(folder / ALIGNER) as new:
         aligner.save(new)
-    return Learnt(learnt, limited=limited, regression=found is not None)
+    apart = lines_apart(table.slice(0, min(JUDGED_PAIRS, learnt)))
+    return Learnt(learnt, limited=limited, regression=found is not None, apart=apart)
+
+
+def lines_apart(table: pyarrow.Table) -> list[tuple[str, int, int]]:
+    """The parts of each corpus, by name and lines, whose pairs fit no better than their neighbours."""
+    found = list[tuple[str, int, int]]()
+    for corpus in sorted(table["corpus"].unique().to_pylist()):
+        own = table.filter(pyarrow.compute.equal(table["corpus"], corpus)).sort_by("line")
+        sides = (list(map(link_words, own[side].to_pylist())) for side in ("source", "target"))
+        lines = own["line"].to_pylist()
+        found += [(corpus, lines[begin], lines[end - 1]) for begin, end in parts_apart(*sides)]
+    return found
 
 
 @dataclass(frozen=True)

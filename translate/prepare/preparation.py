@@ -171,6 +171,11 @@ class Preparation:
                     f"learnt from {counted(learnt.pairs, 'pair')}, for which --memory has room; more of it "
                     f"teaches rarer words, up to links.sample_links"
                 )
+            for corpus, first, last in learnt.apart:
+                self.note(
+                    f"{corpus}: lines {first:,} to {last:,} fit the translations of their neighbours as well "
+                    "as their own: has a side slipped there by a line?"
+                )
             if learnt.pairs and not learnt.regression and links.min_probability is not None:
                 self.note("too few pairs to tell what a translation looks like: no links.min_probability")
         if not aligner.exists():

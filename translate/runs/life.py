@@ -16,6 +16,7 @@ from translate.config.settings import check_config
 from translate.corpora.caches import cache_directory
 from translate.corpora.corpus import Split, load_corpus
 from translate.corpora.images.image_store import read_images
+from translate.corpora.linkers import correspondence_notes
 from translate.errors import UserError
 from translate.runs.assembly import Assembly, Job
 from translate.runs.checkpoint import Writer
@@ -100,6 +101,9 @@ def live(job: Job, config: DictConfig, free: Collection[str] = ()) -> int:
         corpus = load_corpus(job.settings.data)
         corpus = read_images(corpus, job.settings.data, cache_directory(job.settings.runtime.cache))
     print(*corpus.summary_lines(), sep="\n")
+    if state is None and job.settings.data.read == "text" and job.settings.data.kind != "grammar":
+        for line in correspondence_notes(corpus.train):
+            print(line)
     if free and state is None:
         config, lines = fit_recipe(config, free, corpus)
         print(*lines, sep="\n")
