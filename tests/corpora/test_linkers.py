@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from translate.config.data import TokenizerConfig
+from translate.config.data import TokenizerConfig, data_config
 from translate.corpora import linkers
 from translate.corpora.columns import Column
 from translate.corpora.corpus import Corpus
@@ -137,16 +137,17 @@ def test_links_between_white_space_are_found_out(tmp_path: Path, capsys: pytest.
 
 
 def test_lines_that_have_slipped_are_found() -> None:
+    data = data_config({"name": "own", "kind": "files", "train": {"source": "a", "target": "b"}})
     pairs = generate(1100, 0, 0, 1, target="fr")["train"]
     sources, targets = [pair.source for pair in pairs], [pair.target for pair in pairs]
-    assert correspondence_notes(Split(sources, targets)) == []
-    (told,) = correspondence_notes(Split(sources[1:], targets[:-1]))
+    assert correspondence_notes(Split(sources, targets), data) == []
+    (told,) = correspondence_notes(Split(sources[1:], targets[:-1]), data)
     assert told.startswith(
         "warning: pairs 1 to 1,099 of 1,099 fit the translations of their neighbours as well"
     )
-    (told,) = correspondence_notes(Split([*sources[:550], *sources[551:]], targets[:-1]))
+    (told,) = correspondence_notes(Split([*sources[:550], *sources[551:]], targets[:-1]), data)
     begin = int(told.removeprefix("warning: pairs ").partition(" ")[0])
     assert 430 <= begin <= 670
     assert " to 1,099 of 1,099 fit " in told
-    assert correspondence_notes(Split(sources[1:900], targets[:899])) == []  # so few do not tell
-    assert correspondence_notes(Split(["a " * 61] * 1000, ["b " * 61] * 1000)) == []  # nor so long ones
+    assert correspondence_notes(Split(sources[1:900], targets[:899]), data) == []  # so few do not tell
+    assert correspondence_notes(Split(["a " * 61] * 1000, ["b " * 61] * 1000), data) == []  # nor so long ones

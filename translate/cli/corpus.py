@@ -27,6 +27,7 @@ def corpus(
     from translate.config.names import shorten
     from translate.config.settings import check_config
     from translate.corpora.corpus import load_corpus, write_corpus
+    from translate.corpora.linkers import correspondence_notes
 
     for override in overrides or []:
         if not override.lstrip("+~").startswith("data."):
@@ -36,7 +37,7 @@ def corpus(
     composed = compose([f"data={data}", *(overrides or [])], check=check_config)
     settings = check_config(composed).data
     found = load_corpus(settings, apart=True)
-    print(*found.summary_lines(), sep="\n")
+    print(*found.summary_lines(), *correspondence_notes(found.train, settings), sep="\n")
     if settings.kind == "grammar":
         print("no run has these validation and test pairs in its training text, data=grammar included")
     print(*write_corpus(found, out), sep="\n")

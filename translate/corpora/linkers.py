@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from translate.config.data import DataConfig
 from translate.config.names import counted
 from translate.corpora.columns import ROWS, Column, stored_lines
 from translate.corpora.corpus import Corpus
@@ -143,9 +144,9 @@ def sample_of(
     return LinkSample(_folded(source), _folded(target), whole=False)
 
 
-def correspondence_notes(split: Split) -> list[str]:
-    """A warning for each part of a corpus where one side seems to have slipped by a line."""
-    if len(split) < FEWEST:  # which do not tell
+def correspondence_notes(split: Split, data: DataConfig) -> list[str]:
+    """A warning for each part of a corpus of files where one side seems to have slipped by a line."""
+    if len(split) < FEWEST or data.read != "text" or data.kind == "grammar":  # few do not tell
         return []
     sample = sample_of(split, JUDGED_LINKS, whitespace=False)
     count = len(sample.sources)

@@ -100,10 +100,7 @@ def live(job: Job, config: DictConfig, free: Collection[str] = ()) -> int:
     with job.world.main_first():
         corpus = load_corpus(job.settings.data)
         corpus = read_images(corpus, job.settings.data, cache_directory(job.settings.runtime.cache))
-    print(*corpus.summary_lines(), sep="\n")
-    if state is None and job.settings.data.read == "text" and job.settings.data.kind != "grammar":
-        for line in correspondence_notes(corpus.train):
-            print(line)
+    print(*corpus.summary_lines(), *correspondence_notes(corpus.train, job.settings.data), sep="\n")
     if free and state is None:
         config, lines = fit_recipe(config, free, corpus)
         print(*lines, sep="\n")
