@@ -163,6 +163,8 @@ def test_one_string_is_not_a_list_of_sentences(translator: Translator) -> None:
         translator.translate("I love you .")
     with pytest.raises(UserError, match="sentence 2 is no string, but NoneType"):
         translator.translate(["I love you .", None])  # type: ignore[list-item]
+    with pytest.raises(UserError, match="sentence 1 is no string, but an empty cell, NaN"):
+        translator.translate([float("nan")])  # type: ignore[list-item]
     for sentences in (None, iter(["I love you ."]), {"I love you ."}, {"I love you .": 1}):
         with pytest.raises(UserError, match="expected a list of sentences, got "):
             translator.translate(sentences)  # type: ignore[arg-type]

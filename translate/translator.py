@@ -339,7 +339,8 @@ class Translator:
             raise UserError(f"{what}: expected a list of sentences, got {type(sentences).__name__}")
         for number, sentence in enumerate(sentences, 1):
             if not isinstance(sentence, str):
-                raise UserError(f"{what}: sentence {number} is no string, but {type(sentence).__name__}")
+                kind = "an empty cell, NaN" if sentence != sentence else type(sentence).__name__
+                raise UserError(f"{what}: sentence {number} is no string, but {kind}")
             try:
                 sentence.encode()
             except UnicodeEncodeError as error:

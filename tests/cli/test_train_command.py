@@ -14,11 +14,13 @@ import pytest
 import translate.runs.life
 from tests.tiny_runs import overrides_of
 from translate.cli import console, main
+from translate.cli.sweep_table import SweepRun, write_table
 from translate.cli.train import file_suffix
 from translate.config.composer import Composer
 from translate.config.names import shorten
 from translate.errors import UserError
 from translate.runs.hooks import Keeper
+from translate.runs.run_directory import RunDirectory
 
 TABLES = [
     "data=files",
@@ -183,6 +185,10 @@ def test_long_suffixes_stay_short_and_apart():
             "optimizer.lr=[a,b]; a decimal mark is a point\n",
         ),
         (["training.dropout=0.2"], "training.dropout: unknown key; did you mean model.dropout?\n"),
+        (
+            ["model=[transformer,rnn_luong]"],
+            "model=[transformer,rnn_luong]: expected one choice; a sweep is model=",
+        ),
         (["run_name=foo"], "run_name: unknown section; did you mean run.name?\n"),
         ([__file__], f"{shorten(__file__)}: sentences are given as data=files data.train.source="),
         (["data=missing.tsv"], "data=missing.tsv: no such file"),
@@ -325,6 +331,19 @@ def test_a_sweep_ends_with_a_table(tmp_path, capsys):
     shown = capsys.readouterr().out.partition("\n---\n")[2].splitlines()
     assert [line.split() for line in shown[1:3]] == rows
     assert shown[3] == f"written to {path}"
+
+
+@pytest.mark.parametrize("longer", [1000, 1200])
+def test_a_sweep_says_if_its_runs_have_read_more_or_less(tmp_path, longer):
+    runs = []
+    for name, tokens in (("a", 1000), ("b", longer)):
+        (tmp_path / name).mkdir()
+        scores = {"seconds": 1.0, "best_step": 2, "steps": tokens // 7, "tokens": tokens}
+        RunDirectory(tmp_path / name).scores.write_text(json.dumps(scores))
+        runs.append(SweepRun(tmp_path / name, "run", {"model": name}))
+    *_, last = write_table(runs, tmp_path / "table.tsv")
+    note = "note: the runs read 1,000 to 1,200 target tokens; training.max_epochs gives each as many"
+    assert last == (note if longer > 1000 else f"written to {tmp_path / 'table.tsv'}")
 
 
 @pytest.mark.slow

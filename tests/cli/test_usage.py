@@ -116,6 +116,13 @@ def test_an_empty_path_is_not_the_working_directory(line: list[str], translate_c
     assert translate_command(*line) == (2, "", f"error: {option}: expected a path, got nothing\n")
 
 
+@pytest.mark.parametrize("second", [["--out", "b.txt"], ["--out=b.txt"]])
+def test_an_option_that_is_given_twice_is_refused(second: list[str], translate_command: Command) -> None:
+    line = ["align", "corpus", "runs/mine", "--source", "a", "--target", "b", "--out", "a.txt", *second]
+    says = "error: --out: it is given twice, and only the last would count\n"
+    assert translate_command(*line) == (2, "", says)
+
+
 @pytest.mark.parametrize(
     "line",
     [

@@ -37,6 +37,8 @@ TABLE = {
     "peut-être": "peut-être",
     "T-shirt": "T-shirt",
     "3.14": "3.14",
+    "Donau\xaddampf sink\xad.": "Donau\xaddampf sink\xad .",
+    "日 Donau\xaddampf": "日 Donau\xaddampf",
     "3,14 à 20:15": "3,14 à 20:15",
     "1.234.567,89.": "1.234.567,89 .",
     "50% (ou $5)": "50 % ( ou $ 5 )",

@@ -62,6 +62,7 @@ def page_of(
                 gold if index == 0 else None,
                 None if scores is None else scores[index],
                 _disputed(alignments["attention"], alignments["erasure"]) if "erasure" in alignments else {},
+                _text(pair),
             )
         )
     return Page(
@@ -71,6 +72,13 @@ def page_of(
         languages=languages,
         note=": ".join(part for part in (note, choice.caption) if part),
     )
+
+
+def _text(pair: EncodedPair) -> str:
+    """The target words with spaces where their sentence has some."""
+    begins = (begin for begin, _ in pair.target_offsets)
+    ends = (0, *(end for _, end in pair.target_offsets))
+    return "".join(" " * (begin > end) + word for word, begin, end in zip(pair.target_words, begins, ends))
 
 
 def draw_heads_of(

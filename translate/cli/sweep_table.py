@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from translate.config.names import aligned
 
-UNEVEN = 1.1  # ratio of the most steps to the fewest from which a table says so
+UNEVEN = 1.1  # ratio of the most steps, and target tokens, to the fewest from which a table says so
 SCORES = ("nll", "bleu", "chrf", "ter", "aer")
 
 
@@ -35,15 +35,19 @@ def write_table(runs: Sequence[SweepRun], path: Path) -> list[str]:
         scores = [f"{shown[name]:.3f}" if name in best else "" for name in measured]
         time = clock(best["time"]) if "time" in best else ""
         rows.append([run.directory.name, *values, str(best.get("step", "")), *scores, time])
-    steps = [best["steps"] for best in bests if "steps" in best] or [0]
-    uneven = "training.max_steps" not in varied and max(steps) > UNEVEN * min(steps)
-    note = f"note: the runs had {min(steps):,} to {max(steps):,} steps; training.max_steps gives each as many"
+    ended = [best for best in bests if "tokens" in best]
+    steps, tokens = ([best[name] for best in ended] or [0] for name in ("steps", "tokens"))
+    uneven = not any(key.startswith("training.max_") for key in varied) and all(
+        max(counts) > UNEVEN * min(counts) for counts in (steps, tokens)
+    )
+    read = f"{min(tokens):,} to {max(tokens):,} target tokens"
+    note = f"note: the runs read {read}; training.max_epochs gives each as many"
     write_text(path, "".join("\t".join(row) + "\n" for row in rows))
     return [*aligned(rows), f"written to {path}", *[note] * uneven]
 
 
 def _best_validation(path: Path) -> dict[str, Any]:
-    """The logged row of a finished run's best validation, and its ``time``, in seconds, and ``steps``."""
+    """The logged row of a finished run's best validation, its ``time`` in seconds, ``steps``, ``tokens``."""
     from translate.runs.run_directory import RunDirectory
 
     directory = RunDirectory(path)
@@ -51,4 +55,9 @@ def _best_validation(path: Path) -> dict[str, Any]:
         return {}
     scores = json.loads(directory.scores.read_text(encoding="utf-8"))
     rows = {row["step"]: row for row in directory.rows() if row["kind"] == "validation"}
-    return {"time": scores["seconds"], "steps": scores["steps"], **rows.get(scores["best_step"], {})}
+    return {
+        "time": scores["seconds"],
+        **rows.get(scores["best_step"], {}),
+        "steps": scores["steps"],
+        "tokens": scores["tokens"],
+    }

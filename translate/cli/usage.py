@@ -46,13 +46,18 @@ class _PlainHelp:
 
 
 class Command(_PlainHelp, TyperCommand):
-    """A command whose paths are not empty."""
+    """A command whose paths are not empty, and whose options are given once."""
 
     def parse_args(self, context: Any, arguments: list[str]) -> list[str]:
         empty = {name for name, value in itertools.pairwise(arguments) if not value}
         empty |= {argument[:-1] for argument in arguments if argument.endswith("=")}
+        named = arguments[: arguments.index("--")] if "--" in arguments else arguments
+        names = [argument.partition("=")[0] for argument in named]
         parsed: list[str] = super().parse_args(context, arguments)
         for param in self.params:
+            flag_or_several = any(getattr(param, name, False) for name in ("is_flag", "multiple"))
+            if not flag_or_several and sum(map(names.count, param.opts)) > 1:
+                raise UserError(f"{param.opts[0]}: it is given twice, and only the last would count")
             given = context.params.get(param.name)
             paths = given if isinstance(given, list | tuple) else [given]
             if empty & {*param.opts} and any(isinstance(path, Path) for path in paths):

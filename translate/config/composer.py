@@ -163,6 +163,9 @@ class Composer:
             if (whole or "/" in key) and key not in groups and not override.is_hydra_override():
                 raise UserError(f"{shorten(key)}: no such group{did_you_mean(whole or nearest(key, groups))}")
             group, choice = key.replace(".", "/"), override.value()
+            if key in groups and isinstance(choice, list):
+                several = f"{key}={','.join(map(str, choice))}"
+                raise UserError(f"{shorten(text)}: expected one choice; a sweep is {several} with --multirun")
             if "." in key and group in groups and isinstance(choice, str):
                 raise UserError(f"{key}: this is a section; a choice is written {group}={shorten(choice)}")
             is_choice = key in groups or "/" in key or override.package or override.is_hydra_override()

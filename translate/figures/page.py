@@ -47,6 +47,7 @@ class Alternative:
         gold: gold links, drawn over the weights.
         score: of the translation, if it has one.
         doubtful: index of a target word -> why its alignment is doubtful, such as two views that disagree.
+        text: the sentence; if it is empty, the words have spaces between them.
     """
 
     target_words: Sequence[str]
@@ -54,6 +55,7 @@ class Alternative:
     gold: Gold | None = None
     score: float | None = None
     doubtful: Mapping[int, str] = field(default_factory=dict)
+    text: str = ""
 
 
 @dataclass(frozen=True)
@@ -145,6 +147,7 @@ class Page:
                     "target": [_word(word) for word in one.target_words],
                     "rightToLeft": is_right_to_left(one.target_words),
                     "score": one.score,
+                    "text": label(one.text or " ".join(one.target_words), 1000),
                     "gold": one.gold
                     and {"sure": sorted(one.gold.sure), "possible": sorted(one.gold.possible)},
                     "doubtful": {str(target): label(why, 200) for target, why in one.doubtful.items()},

@@ -35,10 +35,11 @@ FIRST_MARK = "\u0300"  # combining marks and scripts without spaces start here
 
 @cache
 def _pattern() -> re.Pattern[str]:
-    # Python's \w excludes combining marks, which would split "e" + U+0301 and most Indic words.
+    # Python's \w excludes combining marks, which would split "e" + U+0301 and most Indic words, and the soft
+    # hyphen, which is no border either.
     codes = (code for code in range(0x300, 0x1F000) if unicodedata.category(chr(code)) in ("Mn", "Mc"))
     marks = _in_class(codes)
-    letter = rf"(?:(?![{UNSPACED}])[\w{marks}\u200c\u200d])"
+    letter = rf"(?:(?![{UNSPACED}])[\w{marks}\xad\u200c\u200d])"
     character = rf"[{UNSPACED}](?:[{marks}]|\u200d)*"
     # Marks that modify an emoji (skin, style, a join to the next one) are not words.
     emoji_part = rf"[{marks}\u200c\U0001f3fb-\U0001f3ff]|\u200d[^\w\s]?"
@@ -49,7 +50,7 @@ def _pattern() -> re.Pattern[str]:
 @cache
 def _european_pattern() -> re.Pattern[str]:
     """The pattern for text whose characters all come before `FIRST_MARK`; several times as fast."""
-    return _alternatives(r"\w", None, r"(?P<mark>[^\w\s])(?P=mark)*")
+    return _alternatives(r"[\w\xad]", None, r"(?P<mark>[^\w\s])(?P=mark)*")
 
 
 def _alternatives(letter: str, character: str | None, mark: str) -> re.Pattern[str]:

@@ -10,7 +10,7 @@ const ENDINGS = "t|s|d|m|re|ve|ll"; // of English contractions
 // What a letter of these stands for beside itself and its capital.
 const CASES = { i: "İı", s: "ſ" };
 
-const letter = `(?:(?![${UNSPACED}])(?:[${WORD}\\u200c\\u200d]|${MARK}))`;
+const letter = `(?:(?![${UNSPACED}])(?:[${WORD}\\xad\\u200c\\u200d]|${MARK}))`;
 const either = (parts) =>
   parts.replace(/(?<!\()[a-z]/g, (one) => `[${one}${one.toUpperCase()}${CASES[one] || ""}]`);
 const alone = `(?!${letter}|['’])`;

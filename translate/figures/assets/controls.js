@@ -7,9 +7,6 @@ import {
 import { buildMatrix, paintMatrix, sizeMatrix, table } from "./matrix.js";
 import { buildSentences, paintActive, wordElement } from "./sentences.js";
 
-/** Spaces between characters of scripts that have none. */
-const UNSPACED = /(?<=[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u9fff]) (?=[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u9fff])/g;
-
 function choice(name, value, checked, content, onChoose) {
   const input = create("input", { type: "radio", name, value, checked });
   input.addEventListener("change", () => onChoose(value));
@@ -25,9 +22,8 @@ function buildControls() {
   byId("methods").hidden = methods.length < 2;
   const texts = page.alternatives.map((one, index) => {
     const text = create("span", { className: "choice" });
-    if (one.score !== null) text.append(create("span", { className: "score", textContent: one.score.toFixed(3) }));
-    const words = one.target.map(({ label }) => label).join(" ").replace(UNSPACED, "");
-    text.append(create("bdi", { textContent: words }));
+    if (one.score !== null) text.append(create("span", { className: "score", textContent: `score ${one.score.toFixed(3)}` }));
+    text.append(create("bdi", { textContent: one.text }));
     return choice("alternative", index, index === shown.alternative, text, (value) => show({ alternative: value }));
   });
   document.querySelector("#alternatives .choices").replaceChildren(...texts);
