@@ -28,7 +28,7 @@ def test_a_target_that_is_absent_is_translated(
     assert found.alignment is not None
     result = translate_command("align", "pair", run, PAIR[0])
     assert result.out == f"{found.text}\n{found.alignment.pharaoh()}\n"
-    result = translate_command("align", "pair", run, "You", "tu")
+    result = translate_command("align", "pair", run, PAIR[0], "tu")
     assert result.err == "note: tu is taken as the translation; a sentence is put in quotes\n"
     result = translate_command("align", "pair", run, PAIR[0], " ")
     assert result.code == 2

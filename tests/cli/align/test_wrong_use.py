@@ -22,7 +22,7 @@ CASES: dict[str, list[tuple[list[str], str]]] = {
         ([*PAIR, "--font-size", "7", "--out", "a.html"], f"--font-size {NO_EFFECT} a.html; it is for .png"),
         ([*PAIR, "--title", "x"], f"--title {NO_EFFECT} standard output"),
         ([*PAIR, "--links", "0-9", "--out", "a.png"], "--links: link '0-9' points to target word 9"),
-        (["", "x", "--out", "a.html"], "nothing to show: 0 source and 1 target words"),
+        (["", "x y", "--out", "a.html"], "nothing to show: 0 source and 2 target words"),
         ([], "missing argument SOURCE: a source sentence, or the picture that a run describes"),
         ([*PAIR, "--threshold", "1.5"], "--threshold: expected 0 to 1, got "),
         ([*PAIR, "--out", "a.png", "--threshold", "0.5"], f"--threshold {NO_EFFECT} a.png; it is for .txt"),

@@ -209,6 +209,7 @@ def translated(
     Prints the best translation of the model.
     """
     from translate.runs.run_directory import is_run
+    from translate.text.words import split_words
     from translate.translation import ScoredText
 
     if is_run(Path(source)):
@@ -218,7 +219,7 @@ def translated(
             raise UserError("TARGET is empty; left out, the model translates SOURCE")
         if extension(Path(target)) in (*PICTURES, PAGE, *LINKS, *TABLES):
             raise UserError(f"{shorten(target)} is the name of a file; to write it: --out {shorten(target)}")
-        if len(source.split()) == len(target.split()) == 1:
+        if len(split_words(target)) == 1:
             print_note(f"{shorten(target)} is taken as the translation; a sentence is put in quotes")
         return [ScoredText(target, 0.0)], None
     (result,) = translator.translate([source], alignments=True, n_best=n_best, context=context)
