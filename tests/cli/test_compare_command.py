@@ -126,6 +126,19 @@ def test_a_system_is_scored_with_several_references(files: Files, translate_comm
     assert re.search(r"^BLEU  good +100\.00 ", alone.out, re.MULTILINE)
 
 
+def test_references_that_have_slipped_are_told(translate_command: Command, tmp_path: Path) -> None:
+    lines = [f"le chien numéro {number} dort dans le jardin {number + 1} ." for number in range(0, 400, 4)]
+    right, slipped = tmp_path / "right.fr", tmp_path / "slipped.fr"
+    right.write_text("\n".join(lines))
+    slipped.write_text("\n".join([*lines[1:], lines[0]]))
+    line = ("compare", f"a={right}", f"b={right}", "--source", right, *QUICK, "--reference")
+    says = (
+        "translations 1 to 100 are more like the references before or after theirs: has a file slipped there"
+    )
+    assert says in translate_command(*line, slipped).err
+    assert "slipped" not in translate_command(*line, right).err
+
+
 def test_bleu_by_length_is_drawn(files: Files, translate_command: Command, tmp_path: Path) -> None:
     systems, drawn = (f"good={files.good}", f"bad={files.bad}"), tmp_path / "lengths.svg"
     nowhere = translate_command("compare", *systems, *files.options, "--figure", tmp_path / "no" / "a.svg")

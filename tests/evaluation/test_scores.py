@@ -7,8 +7,10 @@ from translate.evaluation.scores import (
     bleu_score,
     corpus_scores,
     lowercased_bleu,
+    slipped_part,
     too_short,
 )
+from translate.grammar.generator import generate
 
 REFERENCES = ["The cat sits on the mat, quietly.", "It's raining in the old town again today."]
 HYPOTHESES = ["The cat sat on the mat, quietly.", "it rains in the old town again today"]
@@ -93,3 +95,15 @@ def test_ambiguous_sentences_by_hand() -> None:
     assert found.right == pytest.approx(1 / 3)
     assert found.chance == pytest.approx(2 / 3)
     assert ambiguous_scores(sentences[3:], hypotheses[3:], references[3:]) is None
+
+
+@pytest.mark.parametrize("shift", [1, -1])
+def test_a_test_set_that_has_slipped_is_found(shift: int) -> None:
+    references = [pair.target for pair in generate(0, 0, 300, 1, target="fr")["test"]]
+    half = [" ".join(line.split()[::2]) for line in references]
+    assert slipped_part(half, references) is None
+    slipped = [*references[shift:], *references[:shift]]
+    assert slipped_part(half, slipped) == (0, 300)
+    assert slipped_part(half, [*references[:100], *slipped[100:]]) == (100, 300)
+    assert slipped_part(half[:99], slipped[:99]) is None  # so few do not tell
+    assert slipped_part(["le ."] * 300, references) is None

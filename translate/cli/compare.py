@@ -27,7 +27,7 @@ from translate.cli.options import (
     warn_of_languages,
     with_groups,
 )
-from translate.cli.test_sets import EvaluationFiles, EvaluationSet, seen_line, seen_scores
+from translate.cli.test_sets import EvaluationFiles, EvaluationSet, seen_line, seen_scores, warn_of_slips
 from translate.config.names import aligned, counted, cut, escaped, listed, shorten, shown_path
 from translate.errors import UserError
 
@@ -132,6 +132,7 @@ def _record(
     )
     chrf = {name: sentence_chrf(lines, test.references) for name, lines in texts.items()}
     baseline = next(iter(texts))
+    warn_of_slips(test, texts[baseline])
     systems: list[dict[str, Any]] = [
         {"name": name, **{metric: scores[metric][name] for metric in scores}} for name in texts
     ]

@@ -25,7 +25,7 @@ from translate.cli.options import (
     with_groups,
 )
 from translate.cli.source_options import most_context, other_length
-from translate.cli.test_sets import EvaluationFiles, EvaluationSet, seen_line, seen_scores
+from translate.cli.test_sets import EvaluationFiles, EvaluationSet, seen_line, seen_scores, warn_of_slips
 from translate.config.names import counted, shown_path
 from translate.errors import UserError
 
@@ -210,6 +210,7 @@ def _row(
     texts, language = [result.text for result in results], translator.languages[1]
     if out is not None:
         write_text(out, "".join(f"{text}\n" for text in texts))
+    warn_of_slips(test, texts)
     row: dict[str, Any] = {
         **corpus_scores(texts, *test.references, target_language=language)._asdict(),
         "beam_size": scoring.beam_size or translator.search.beam_size,

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
+from translate.cli.console import print_warning
 from translate.cli.options import check_direction, languages_of, option, warn_of_languages
 from translate.config.names import shown_path
 from translate.errors import UserError
@@ -130,6 +131,17 @@ def _of_table(path: Path, languages: tuple[str, str]) -> EvaluationSet:
     if not source:
         raise UserError(f"{table.where}: the table has no rows; expected sentence pairs")
     return EvaluationSet(str(path), source, [target], languages[1])
+
+
+def warn_of_slips(test: EvaluationSet, texts: Sequence[str]) -> None:
+    """Warn if translations of a test set fit the references of its other lines."""
+    from translate.evaluation.scores import slipped_part
+
+    if (part := slipped_part(texts, test.references[0])) is not None:
+        print_warning(
+            f"{test.name}: translations {part[0] + 1:,} to {part[1]:,} are more like the references before "
+            "or after theirs: has a file slipped there by a line?"
+        )
 
 
 def seen_scores(

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from translate.errors import UserError
 from translate.text.languages import base
+from translate.text.words import tokenise
 
 if TYPE_CHECKING:
     from sacrebleu.metrics import BLEU
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 # Characters are the words of BLEU where spaces do not separate words, and in Korean.
 TOKENIZERS = {"zh": "zh", **dict.fromkeys(("ja", "ko", "th", "lo", "km", "my"), "char")}
 SCALE = "roughly, 20 gives the gist and 30 is good"  # of BLEU
+PART, SLIPPED = 100, 0.65  # sentences that tell whether a file has slipped, and the share of them that does
 TOO_SHORT = "note: BLEU counts four words in a row, which no reference has; go by chrF"
 CHANCE = (
     "note: BLEU below 1 is chance: the run has learned too little, or the files are in other languages than "
@@ -30,6 +32,30 @@ class CorpusScores(NamedTuple):
     ter: float
     signature: str  # of BLEU
     signatures: dict[str, str]
+
+
+def slipped_part(hypotheses: Sequence[str], references: Sequence[str]) -> tuple[int, int] | None:
+    """From which sentence up to which most translations fit the reference before or after theirs better.
+
+    The words that both sides share tell. A part of ``PART`` sentences counts if that holds for more than
+    ``SLIPPED`` of them: of models of BLEU 0.7 and 19 it did for 0 to 38 %, and for 60 to 100 % where a file
+    had slipped by a line; of one that had learnt nothing, for half.
+    """
+    words = [[{*tokenise(line).casefold().split()} for line in lines] for lines in (hypotheses, references)]
+    parts = []
+    for shift in (1, -1):
+        others = [*words[1][shift:], *words[1][:shift]]
+        better = [
+            _likeness(one, other) > _likeness(one, own)
+            for one, own, other in zip(*words, others, strict=True)
+        ]
+        starts = range(0, len(better) - PART + 1, PART)
+        parts += [start for start in starts if sum(better[start : start + PART]) > SLIPPED * PART]
+    return (min(parts), max(parts) + PART) if parts else None
+
+
+def _likeness(one: set[str], other: set[str]) -> float:
+    return len(one & other) / max(1, len(one | other))
 
 
 def bleu_score(hypotheses: Sequence[str], references: Sequence[str], *, target_language: str = "") -> float:
