@@ -21,6 +21,16 @@ def test_links_go_to_standard_output(run: Path, alignment: Alignment, translate_
     assert len(largest.out.split()) == 4
 
 
+def test_the_shift_of_another_layer_is_told(own_run: Path, translate_command: Command) -> None:
+    choice = translate.load(own_run, device="cpu").choice
+    other, shift = str(1 - choice.layer), choice.shift
+    says = f"note: shift {shift} was chosen for layer {choice.layer}; layer {other} may fit better with "
+    line = ("align", "pair", own_run, *PAIR, "--layer")
+    assert translate_command(*line, other).err == f"{says}--shift {1 - shift}\n"
+    assert translate_command(*line, other, "--shift", str(shift)).err == ""
+    assert translate_command(*line, str(choice.layer)).err == ""
+
+
 def test_a_target_that_is_absent_is_translated(
     run: Path, translator: Translator, translate_command: Command
 ) -> None:

@@ -107,6 +107,11 @@ class WeightOptions:
         others = replace(chosen, layer=layer, heads=heads, shift=shift)
         translator.choice = chosen if others == chosen else replace(others, threshold=0.0)
         translator.choice.check(translator.model)
+        if layer != chosen.layer and self.shift is None:
+            print_note(
+                f"shift {shift} was chosen for layer {chosen.layer}; layer {layer} may fit better with "
+                f"--shift {1 - shift}"
+            )
 
     def align(
         self, translator: "Translator", pairs: Iterable[tuple[str, str]], machine: BatchMachine
