@@ -142,9 +142,11 @@ def test_languages_that_were_taken_for_each_other_are_told(tmp_path: Path) -> No
     english = [f"The {number} dogs are asleep." for number in range(100)]
     french = [f"Les {number} chiens dorment." for number in range(100)]
     assert load(tmp_path, english, french).notes == ()
-    assert load(tmp_path, french, english).notes == (
-        "warning: most sources are French, and most of their translations English: exchange the languages, "
-        "data.source_language and data.target_language, or the sides",
+    looks = (("source", "French", "English"), ("target", "English", "French"))
+    assert load(tmp_path, french, english).notes == tuple(
+        f"warning: most {side}s of train look like {seen}, but the {side} language is {given}: are the sides "
+        f"exchanged, or is data.{side}_language wrong?"
+        for side, seen, given in looks
     )
 
 

@@ -1,6 +1,6 @@
 """Looks at the lines of a corpus for its languages."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import product
 
 from translate.config.data import DataConfig
@@ -43,21 +43,16 @@ def named_by_lines(
         codes.append(code)
     if found:
         told.append(f"languages: {' '.join(found)}, by what most lines look like; what you give is kept")
-    source, target = map(base, codes)
-    exchanged = looks == [target, source] != [source, target]
-    if exchanged:
-        told.append(
-            f"warning: most sources are {language_name(target)}, and most of their translations "
-            f"{language_name(source)}: exchange the languages, data.source_language and "
-            "data.target_language, or the sides"
-        )
     for number, ((name, split), side) in enumerate(product(splits.items(), SIDES)):
         code, seen, is_train = codes[number % 2], likely[number], name == "train"
-        expected, lines = language_name(base(code)), getattr(split, side)
+        expected, looking = language_name(base(code)), language_name(str(seen))
+        lines: Sequence[str] = getattr(split, side)
         some = lines[:: len(lines) // SOME or 1]
-        if other_than(code, seen) and not exchanged and (is_train or seen != looks[number % 2]):
-            looking = language_name(str(seen))
-            told.append(f"warning: most {side}s of {name} look like {looking}, but {side}_language={code}")
+        if other_than(code, seen) and (is_train or seen != looks[number % 2]):
+            told.append(
+                f"warning: most {side}s of {name} look like {looking}, but the {side} language is {expected}: "
+                f"are the sides exchanged, or is data.{side}_language wrong?"
+            )
         elif is_train and sum(is_foreign(line, code) for line in some) > len(some) / 2:
             told.append(
                 f"warning: most {side}s have no letter of the script of {expected}: are they in another "
