@@ -144,7 +144,7 @@ def test_languages_that_were_taken_for_each_other_are_told(tmp_path: Path) -> No
     assert load(tmp_path, english, french).notes == ()
     looks = (("source", "French", "English"), ("target", "English", "French"))
     assert load(tmp_path, french, english).notes == tuple(
-        f"warning: most {side}s of train look like {seen}, but the {side} language is {given}: are the sides "
+        f"warning: most {side}s of train look like {seen}, but that language is {given}: are the sides "
         f"exchanged, or is data.{side}_language wrong?"
         for side, seen, given in looks
     )

@@ -67,14 +67,14 @@ def test_languages_that_nothing_names_are_told_by_the_lines(tmp_path: Path) -> N
     assert chosen.target_language == "jp"
     assert "warning: data.target_language=jp: the code of Japanese is ja" in chosen.summary_lines()
     wrong = load(train=train, source_language="ar", target_language="ja").summary_lines()
-    says = "warning: most sources of train look like English, but the source language is Arabic: are the "
+    says = "warning: most sources of train look like English, but that language is Arabic: are the "
     assert any(line.startswith(says) for line in wrong)
     few = {"source": write(tmp_path / "few.tsv", ["ar\tja", *rows[:60]])}
     says = "warning: most sources have no letter of the script of Arabic"
     assert any(line.startswith(says) for line in load(train=few).summary_lines())
     test = {"source": write(tmp_path / "test.tsv", ["target\tsource", *rows])}
     exchanged = load(train=train, test=test).summary_lines()
-    says = "warning: most sources of test look like Japanese, but the source language is English: are the "
+    says = "warning: most sources of test look like Japanese, but that language is English: are the "
     assert any(line.startswith(says) for line in exchanged)
     assert not any("of test look" in line for line in load(train=train, test=train).summary_lines())
     files = {"source": write(tmp_path / "a.src", english), "target": write(tmp_path / "a.tgt", japanese)}

@@ -192,7 +192,9 @@ def test_lines_that_have_slipped_are_told_before_the_training(
         f"data.train.{side}={tmp_path}/train.{end}" for side, end in (("source", "en"), ("target", "fr"))
     ]
     assert train_tiny(tmp_path / "run", "rnn_luong", "data=files", *files, "training.max_steps=1") == 0
-    assert ("has a side slipped there" in capsys.readouterr().out.partition("step 1")[0]) == bool(slipped)
+    assert ("has a side slipped by a line there" in capsys.readouterr().out.partition("step 1")[0]) == bool(
+        slipped
+    )
 
 
 @pytest.mark.slow

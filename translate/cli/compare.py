@@ -132,7 +132,8 @@ def _record(
     )
     chrf = {name: sentence_chrf(lines, test.references) for name, lines in texts.items()}
     baseline = next(iter(texts))
-    warn_of_slips(test, texts[baseline])
+    for name, lines in texts.items():
+        warn_of_slips(name, lines, test.references[0])
     systems: list[dict[str, Any]] = [
         {"name": name, **{metric: scores[metric][name] for metric in scores}} for name in texts
     ]

@@ -210,7 +210,7 @@ def _row(
     texts, language = [result.text for result in results], translator.languages[1]
     if out is not None:
         write_text(out, "".join(f"{text}\n" for text in texts))
-    warn_of_slips(test, texts)
+    warn_of_slips(test.name, texts, test.references[0])
     row: dict[str, Any] = {
         **corpus_scores(texts, *test.references, target_language=language)._asdict(),
         "beam_size": scoring.beam_size or translator.search.beam_size,

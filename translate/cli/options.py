@@ -13,11 +13,13 @@ import typer
 from translate.cli.console import print_note, print_warning
 from translate.config.names import is_code, listed, shorten, shown_path
 from translate.errors import UserError
-from translate.text.languages import base, language_name, likely_languages, other_than
+from translate.text.languages import NAMES, base, identify, language_name, likely_languages, other_than
 
 if TYPE_CHECKING:
     from translate.search.ctranslate2.choosing import EngineChoice
     from translate.translator import Translator
+
+LETTERS, SURE = 20, 0.999  # that tell the language of a sentence among two, and the least probability
 
 
 def option(metavar: str, help: str, *names: str, **more: Any) -> Any:
@@ -268,6 +270,17 @@ def warn_of_languages(languages: Sequence[str], *sides: Sequence[str]) -> None:
         if other_than(language, found):
             seen, expected = language_name(str(found)), language_name(base(language))
             print_warning(f"most {lines} look like {seen}, and the run {does} {expected}")
+
+
+def warn_of_exchange(languages: Sequence[str], lines: Sequence[str]) -> None:
+    """Warn if few lines are surely in the language that a run writes, by its codes."""
+    source, target = map(base, languages)
+    text = " ".join(lines)
+    if sum(map(str.isalpha, text)) < LETTERS or source == target or not {source, target} <= NAMES.keys():
+        return
+    found, probability = identify(text, [source, target])
+    if found == target and probability > SURE:
+        print_warning(f"this looks like {language_name(target)}, and the run reads {language_name(source)}")
 
 
 def check_direction(run: Path, source: str | Path, other: str, *targets: Path) -> None:

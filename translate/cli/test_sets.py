@@ -133,14 +133,14 @@ def _of_table(path: Path, languages: tuple[str, str]) -> EvaluationSet:
     return EvaluationSet(str(path), source, [target], languages[1])
 
 
-def warn_of_slips(test: EvaluationSet, texts: Sequence[str]) -> None:
-    """Warn if translations of a test set fit the references of its other lines."""
+def warn_of_slips(name: str, texts: Sequence[str], references: Sequence[str]) -> None:
+    """Warn if the translations of a system or a test set fit the references of other lines."""
     from translate.evaluation.scores import slipped_part
 
-    if (part := slipped_part(texts, test.references[0])) is not None:
+    if (part := slipped_part(texts, references)) is not None:
         print_warning(
-            f"{test.name}: translations {part[0] + 1:,} to {part[1]:,} are more like the references before "
-            "or after theirs: has a file slipped there by a line?"
+            f"{name}: translations {part[0] + 1:,} to {part[1]:,} are more like the references before or "
+            "after theirs: has a file slipped there by a line?"
         )
 
 

@@ -28,6 +28,7 @@ from translate.cli.options import (
     TranslationMachine,
     note_unfinished,
     print_engine,
+    warn_of_exchange,
     warn_of_languages,
     with_groups,
 )
@@ -43,7 +44,7 @@ from translate.cli.text_options import (
 )
 from translate.config.names import counted, shorten, shown_path
 from translate.errors import LineError, UserError
-from translate.text.languages import SOME
+from translate.text.languages import FEWEST, SOME
 from translate.text.markup import find_markup
 from translate.text.sentences import split
 
@@ -142,7 +143,8 @@ def text(
     translator.warnings.update(reading)
     print_warnings(translator)
     if not reading and translator.reads == "text":
-        warn_of_languages(translator.languages, first)
+        warn = warn_of_languages if len(first) >= FEWEST else warn_of_exchange
+        warn(translator.languages, first)
     tolerant.end()
 
 

@@ -50,7 +50,7 @@ def named_by_lines(
         some = lines[:: len(lines) // SOME or 1]
         if other_than(code, seen) and (is_train or seen != looks[number % 2]):
             told.append(
-                f"warning: most {side}s of {name} look like {looking}, but the {side} language is {expected}: "
+                f"warning: most {side}s of {name} look like {looking}, but that language is {expected}: "
                 f"are the sides exchanged, or is data.{side}_language wrong?"
             )
         elif is_train and sum(is_foreign(line, code) for line in some) > len(some) / 2:

@@ -149,12 +149,12 @@ def correspondence_notes(split: Split, data: DataConfig) -> list[str]:
     if len(split) < FEWEST or data.read != "text" or data.kind == "grammar":  # few do not tell
         return []
     sample = sample_of(split, JUDGED_LINKS, whitespace=False)
-    count = len(sample.sources)
+    parts = parts_apart(_folded(sample.sources), _folded(sample.targets))
+    shares = [[round(100 * pair / len(sample.sources)) for pair in part] for part in parts]
     return [
-        f"warning: pairs {begin * len(split) // count + 1:,} to {end * len(split) // count:,} of "
-        f"{len(split):,} fit the translations of their neighbours as well as their own: has a side slipped "
-        "there by a line?"
-        for begin, end in parts_apart(_folded(sample.sources), _folded(sample.targets))
+        f"warning: between {begin} and {end} % of the corpus pairs fit the translations of their neighbours "
+        "as well as their own: has a side slipped by a line there, or a little before?"
+        for begin, end in shares
     ]
 
 

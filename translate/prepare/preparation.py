@@ -174,7 +174,7 @@ class Preparation:
             for corpus, first, last in learnt.apart:
                 self.note(
                     f"{corpus}: lines {first:,} to {last:,} fit the translations of their neighbours as well "
-                    "as their own: has a side slipped there by a line?"
+                    "as their own: has a side slipped by a line there, or a little before?"
                 )
             if learnt.pairs and not learnt.regression and links.min_probability is not None:
                 self.note("too few pairs to tell what a translation looks like: no links.min_probability")
