@@ -273,7 +273,7 @@ def test_many_lines_in_another_language_are_told(
     assert "look like" not in translate_command("text", run, stdin="\n".join(english * 100).encode()).err
     assert "look like" not in translate_command("text", run, stdin="\n".join(german).encode()).err
     told = translate_command("text", run, "Je ne sais pas ce que vous voulez .", "il pleut encore .").err
-    assert told == "warning: this looks like French, and the run reads English\n"
+    assert told == "warning: 1 sentence: French, it seems, and the run reads English\n"
     assert translate_command("text", run, "you ?", "look it up .").err == ""
     source, reference = tmp_path / "source", tmp_path / "reference"
     source.write_text("\n".join(german * 40))

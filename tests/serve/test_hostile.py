@@ -32,7 +32,7 @@ def refused(client: Client, body: Any, path: str = "/v1/translate", **headers: s
     ("body", "status", "says"),
     [
         (b" ", 400, "empty"),
-        (b'{"text": "a', 400, "not JSON"),
+        (b'{"text": "a', 400, "not JSON (line 1, column 10: Unterminated string"),
         (b"\xff\xfe{", 400, "not JSON"),
         (b'{"text": NaN}', 400, "not JSON"),
         (b"[" * 9_000 + b"]" * 9_000, 400, "expected a"),

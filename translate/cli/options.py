@@ -11,15 +11,13 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, get_args, g
 import typer
 
 from translate.cli.console import print_note, print_warning
-from translate.config.names import is_code, listed, shorten, shown_path
+from translate.config.names import counted, is_code, listed, shorten, shown_path
 from translate.errors import UserError
-from translate.text.languages import NAMES, base, identify, language_name, likely_languages, other_than
+from translate.text.languages import base, is_exchanged, language_name, likely_languages, other_than
 
 if TYPE_CHECKING:
     from translate.search.ctranslate2.choosing import EngineChoice
     from translate.translator import Translator
-
-LETTERS, SURE = 20, 0.999  # that tell the language of a sentence among two, and the least probability
 
 
 def option(metavar: str, help: str, *names: str, **more: Any) -> Any:
@@ -272,15 +270,11 @@ def warn_of_languages(languages: Sequence[str], *sides: Sequence[str]) -> None:
             print_warning(f"most {lines} look like {seen}, and the run {does} {expected}")
 
 
-def warn_of_exchange(languages: Sequence[str], lines: Sequence[str]) -> None:
-    """Warn if few lines are surely in the language that a run writes, by its codes."""
-    source, target = map(base, languages)
-    text = " ".join(lines)
-    if sum(map(str.isalpha, text)) < LETTERS or source == target or not {source, target} <= NAMES.keys():
-        return
-    found, probability = identify(text, [source, target])
-    if found == target and probability > SURE:
-        print_warning(f"this looks like {language_name(target)}, and the run reads {language_name(source)}")
+def warn_of_exchange(languages: tuple[str, str], sentences: Sequence[str]) -> None:
+    """Warn of sentences that are surely in the language that a run writes."""
+    if count := sum(is_exchanged(sentence, *languages) for sentence in sentences):
+        source, target = map(language_name, map(base, languages))
+        print_warning(f"{counted(count, 'sentence')}: {target}, it seems, and the run reads {source}")
 
 
 def check_direction(run: Path, source: str | Path, other: str, *targets: Path) -> None:

@@ -22,6 +22,7 @@ from translate.corpora.split import RawCorpus, Split, SplitReader, beside
 from translate.errors import UserError
 from translate.grammar.generator import generate
 from translate.text.file_writing import explain_write_errors, scratch
+from translate.text.languages import code_of
 from translate.text.lines import user_path
 
 LONGEST_SUFFIX = 50  # characters of a language in a file's name
@@ -66,7 +67,7 @@ class Corpus:
         lines = [f"{self.name} {self.source_language}-{self.target_language}, pairs: {', '.join(sizes)}"]
         for name, reasons in self.dropped.items():
             lines.append(f"dropped from {name}: {_describe(reasons) or 'none'}")
-        if not (is_code(self.source_language) and is_code(self.target_language)):
+        if not (is_code(code_of(self.source_language)) and is_code(code_of(self.target_language))):
             lines.append(
                 f"note: {shorten(self.source_language)} to {shorten(self.target_language)}: the run and its "
                 "server keep these names; codes are given as data.source_language=en data.target_language=fr"

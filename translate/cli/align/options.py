@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 import typer
 
 from translate.cli.console import as_unicode, print_note
-from translate.cli.options import BatchMachine, check_place, flag, option
+from translate.cli.options import BatchMachine, check_place, flag, option, warn_of_exchange
 from translate.config.names import shorten, shown_path
 from translate.errors import UserError
 from translate.figures.matrix import PRINT, Style
@@ -217,6 +217,8 @@ def translated(
     from translate.text.words import split_words
     from translate.translation import ScoredText
 
+    if translator.reads == "text":
+        warn_of_exchange(translator.languages, [source])
     if is_run(Path(source)):
         raise UserError(f"{shown_path(source)} is a run, too: translate align compare RUN SOURCE --with RUN")
     if target is not None:

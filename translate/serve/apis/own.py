@@ -1,5 +1,6 @@
 """Our own API: ``/v1/translate``, ``/v1/align`` and ``/v1/models``."""
 
+import asyncio
 import math
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal, Self
@@ -14,6 +15,7 @@ from translate.serve.service import Service, context_of
 from translate.serve.texts import Segmented, in_sentences, whole
 from translate.serve.web.endpoint import Api, Asked, Operation, json_response
 from translate.serve.web.requests import RefusalError, Texts, checked, read_object
+from translate.text.languages import base, is_exchanged, language_name
 from translate.translation import TranslateOptions, Translation
 from translate.translation_call import TranslationCall
 
@@ -134,6 +136,12 @@ async def _answer(
         first = last
     if body.alternatives_at is not None:
         rows[0]["alternatives"] = await alternatives(service, served, call, results[:1], body.alternatives_at)
+    exchanged = await asyncio.to_thread(
+        lambda: sum(is_exchanged(sentence, served.source, served.target) for sentence in sentences)
+    )
+    if exchanged:
+        language = language_name(base(served.target))
+        call.warnings[f"in {language}, it seems, which the model writes"] = exchanged
     warnings = [{"message": kind, "sentences": count} for kind, count in call.warnings.items()]
     return {"translations": rows, "model": served.name, "warnings": warnings}
 

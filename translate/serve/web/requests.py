@@ -140,6 +140,8 @@ def read_object(body: bytes) -> dict[str, Any]:
         value = json.loads(body.decode("utf-8"), parse_constant=_no_constant)
     except (ValueError, RecursionError) as error:
         kind = "nested too deeply" if isinstance(error, RecursionError) else "not JSON in UTF-8"
+        if isinstance(error, json.JSONDecodeError):
+            kind = f"not JSON (line {error.lineno}, column {error.colno}: {error.msg})"
         raise RefusalError(400, f"the body is {kind}; expected a JSON object") from error
     if not isinstance(value, dict):
         kinds = {list: "array", str: "string", bool: "boolean", type(None): "null"}
