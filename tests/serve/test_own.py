@@ -218,7 +218,7 @@ def test_a_pair_is_aligned_by_the_model_of_its_languages(two_pairs: Client) -> N
 
 def test_sentences_in_the_language_of_the_translations_are_told(client: Client) -> None:
     reply = client.post("/v1/translate", text="il ne sait pas ce que vous voulez .").json
-    assert {"message": "in French, it seems, which the model writes", "sentences": 1} in reply["warnings"]
+    assert {"message": "French, it seems, and the model reads English", "sentences": 1} in reply["warnings"]
 
 
 def test_what_was_cut_is_told(client: Client) -> None:

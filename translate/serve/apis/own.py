@@ -140,8 +140,8 @@ async def _answer(
         lambda: sum(is_exchanged(sentence, served.source, served.target) for sentence in sentences)
     )
     if exchanged:
-        language = language_name(base(served.target))
-        call.warnings[f"in {language}, it seems, which the model writes"] = exchanged
+        reads, writes = (language_name(base(code)) for code in (served.source, served.target))
+        call.warnings[f"{writes}, it seems, and the model reads {reads}"] = exchanged
     warnings = [{"message": kind, "sentences": count} for kind, count in call.warnings.items()]
     return {"translations": rows, "model": served.name, "warnings": warnings}
 
