@@ -2,7 +2,14 @@
 
 import pytest
 
-from translate.text.languages import code_of, identify, is_foreign, language_name, likely_languages
+from translate.text.languages import (
+    code_of,
+    identify,
+    is_exchanged,
+    is_foreign,
+    language_name,
+    likely_languages,
+)
 
 ENGLISH = [
     "The children play in the garden.",
@@ -87,3 +94,21 @@ def test_no_letters_no_language(text: str) -> None:
 def test_a_language_that_the_identifier_lacks_is_never_found() -> None:
     assert identify("Les enfants jouent.", ["qaa", "fr"])[0] == "fr"
     assert identify("Les enfants jouent.", ["qaa"]) == ("qaa", 0.0)
+
+
+@pytest.mark.parametrize(
+    ("text", "pair", "expected"),
+    [
+        ("Where is my book, please?", ("de", "en"), True),
+        ("Where is my book, please?", ("de-AT", "en-GB"), True),
+        ("Where is my book, please?", ("en", "de"), False),
+        ("Wo ist mein Buch geblieben?", ("de", "en"), False),
+        ("Where is", ("de", "en"), False),  # so little does not tell
+        ("Where is my book, please?", ("source", "en"), False),
+        ('<img alt="this is the house where my friends are living"> Hier wohnen sie', ("de", "en"), False),
+    ],
+)
+def test_a_sentence_in_the_language_of_the_translations(
+    text: str, pair: tuple[str, str], expected: bool
+) -> None:
+    assert is_exchanged(text, *pair) == expected

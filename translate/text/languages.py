@@ -9,6 +9,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from translate.text.markup import read_markup
+
 _LINES = Path(__file__).with_name("languages.txt").read_text(encoding="utf-8").splitlines()
 FEWEST, SOME, MOST = 100, 300, 0.8  # lines that tell something, that are looked at, and the share that tells
 JOINED = 10  # lines that are identified together, since short ones are in any language
@@ -151,7 +153,7 @@ def is_exchanged(text: str, source: str, target: str) -> bool:
     Of 10,600 sentences of at least ``LETTERS_OF_TWO`` letters, of test sets in English, German and French, 2
     were taken for the other language, and 53 to 98 % of each set were surely in their own.
     """
-    pair = [base(source), base(target)]
+    pair, text = [base(source), base(target)], read_markup(text).text  # tags and names are mostly English
     if sum(map(str.isalpha, text)) < LETTERS_OF_TWO or pair[0] == pair[1] or not {*pair} <= NAMES.keys():
         return False
     with suppress(OSError):  # of a full disk, as below
