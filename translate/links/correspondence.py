@@ -5,7 +5,7 @@ from translate.links.statistical import Words
 from translate.links.translation_probability import Evidence
 
 PARTS, LEAST_JUDGED = 5, 100  # of a corpus; pairs of a part
-FITTING = 0.78  # the least share of the pairs of a part that fit at least as well as their neighbours
+FITTING = 0.72  # the least share of the pairs of a part that fit at least as well as their neighbours
 
 
 def parts_apart(sources: Words, targets: Words) -> list[tuple[int, int]]:
@@ -13,8 +13,8 @@ def parts_apart(sources: Words, targets: Words) -> list[tuple[int, int]]:
 
     Half of the pairs teach the translations of words, by model 1; the others are judged by the log-ratios of
     :class:`Evidence`. In five corpora, in their order or sorted, 87 to 100 % of the pairs of each part fitted
-    at least as well as their neighbours. Where a side had slipped by a line, 43 to 71 % did, up to 83 % of a
-    sorted corpus, whose neighbours are alike.
+    at least as well as their neighbours, and 76 to 100 % of an interface's strings in ten languages. Where a
+    side had slipped by a line, 43 to 71 % did, up to 83 % of a sorted corpus, whose neighbours are alike.
     """
     judged = len(sources) // 2
     count = min(PARTS, judged // LEAST_JUDGED)
